@@ -1,0 +1,114 @@
+# `make` alone lists the targets. Needs GNU make, a POSIX shell and Python 3.11 or newer; everything else is installed
+# into folders named .venv* here.
+
+PYTHON ?= python3
+# The oldest versions supported have no wheels for a newer Python.
+PYTHON_OLDEST ?= python3.11
+# Processes that the tests run in, at most eight.
+WORKERS ?= auto
+# More arguments for pytest: make test ARGS="-k auction".
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_PARALLEL = -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
+
+# Tested with these as well: the lower bounds in pyproject.toml, and the PettingZoo before the current one.
+OLDEST := numpy==1.23.2 numba==0.57.0 llvmlite==0.40.0 gymnasium==1.0.0 pettingzoo==1.24.3 msgspec==0.18.0
+PETTINGZOO_126 := pettingzoo==1.26.1
+
+# The versions installed are those of constraints.txt, the build tools' too (newer pips read the second name for those).
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint format test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' Makefile
+	@echo 'PYTHON=... names another Python than $(PYTHON), ARGS="..." adds arguments for pytest.'
+
+demo: $(VENV)/.installed ## Install, then play and print a game of each kind and 2,000 deals of each
+	@$(BIN)/smear demo
+
+test: $(VENV)/.installed-test ## Install, then run the tests
+	$(BIN)/python $(PYTEST_PARALLEL) $(ARGS)
+
+check: lint test test-nojit ## All that a change has to pass: lint, format, types, tests, coverage
+
+lint: $(VENV)/.installed-dev ## Look for mistakes, check format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev ## Put the code into its standard format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test-nojit: $(VENV)/.installed-dev ## Run the tests in plain Python and measure what they cover
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST_PARALLEL) -m "not slow and not jit" --cov --cov-report=term $(ARGS)
+
+test-boundscheck: $(VENV)/.installed-test ## Run the tests of the rules with every array index checked
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python $(PYTEST_PARALLEL) -m boundscheck tests $(ARGS)
+
+test-oldest: .venv-oldest/.installed ## Run the environment tests with the oldest versions supported (Python 3.11)
+	.venv-oldest/bin/python $(PYTEST_PARALLEL) -m environment tests $(ARGS)
+
+test-pettingzoo-1.26: .venv-pettingzoo-1.26/.installed ## Run the environment tests with PettingZoo 1.26
+	.venv-pettingzoo-1.26/bin/python $(PYTEST_PARALLEL) -m environment tests $(ARGS)
+
+clean: ## Remove what make and the tools it runs have made here
+	rm -rf .venv .venv-oldest .venv-pettingzoo-1.26 build dist .coverage .coverage.* htmlcov
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find smear_env agents train tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call make_venv,FOLDER,PYTHON,VARIABLE): a virtual environment, unless one that works is there.
+define make_venv
+@if ! $(1)/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	command -v $(2) >/dev/null 2>&1 || \
+		{ echo 'No $(2) here: install Python 3.11 or newer, or name one: make $(3)=/path/to/python ...' >&2; exit 1; }; \
+	$(2) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(2) is $$($(2) -V 2>&1), but 3.11 or newer is needed: make $(3)=/path/to/python ..." >&2; exit 1; }; \
+	$(2) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo '$(2) has no module venv: install it (Debian, Ubuntu: apt install python3-venv).' >&2; exit 1; }; \
+	echo 'Setting up $(1) (minutes the first time, for the downloads)'; \
+	$(2) -m venv --clear $(1); \
+fi
+endef
+
+# $(call pin,FOLDER,PINS): installs with PINS in place of what constraints.txt says of the same packages.
+define pin
+@sed $(foreach pin,$(2),-e '/^$(firstword $(subst ==, ,$(pin)))==/d') constraints.txt > $(1)/constraints.txt
+@printf '%s\n' $(2) >> $(1)/constraints.txt
+PIP_CONSTRAINT=$(1)/constraints.txt $(1)/bin/python -m pip install -q -e '.[test]'
+endef
+
+# The marks that a set-up is done. A larger one holds the smaller ones.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml constraints.txt
+	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
+	$(BIN)/python -m pip install -q -e '.[test]'
+	@touch $(VENV)/.installed $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt
+	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $(VENV)/.installed $(VENV)/.installed-test $@
+
+.venv-oldest/.installed: pyproject.toml constraints.txt Makefile
+	$(call make_venv,.venv-oldest,$(PYTHON_OLDEST),PYTHON_OLDEST)
+	$(call pin,.venv-oldest,$(OLDEST))
+	@touch $@
+
+.venv-pettingzoo-1.26/.installed: pyproject.toml constraints.txt Makefile
+	$(call make_venv,.venv-pettingzoo-1.26,$(PYTHON),PYTHON)
+	$(call pin,.venv-pettingzoo-1.26,$(PETTINGZOO_126))
+	@touch $@

@@ -1,0 +1,198 @@
+"""How kernels are compiled: `kernel` is numba's `njit` with a cache that cannot go stale, or plain Python.
+
+With `NUMBA_DISABLE_JIT=1` in the environment the same functions run un-jitted, for the debugger, for coverage
+and for small property tests.
+
+Numba notices a change in the file of a cached function, but not in the files of the functions it calls. So the
+compiled code of this package lives in a folder whose name is a digest of all its sources: any change, a new one.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT = not numba.config.DISABLE_JIT
+
+# The eight bits of a byte as eight numbers of one byte, and the same eight bytes as one word.
+_SPREAD = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int8)
+_SPREAD_WORD = _SPREAD.view(np.int64).ravel()
+
+
+def _digest(folder: Path) -> str:
+    sources = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
+    sources.update(str(numba.config.BOUNDSCHECK).encode())
+    for path in sorted(folder.rglob("*.py")):
+        sources.update(path.read_bytes())
+    return sources.hexdigest()[:16]
+
+
+def _cache_home() -> Path:
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir())
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def cache_folder(package: Path) -> Path | None:
+    """The folder for the compiled code of a package, made if need be; None where no folder can be written to."""
+    name = f"smear-env-{_digest(package)}"
+    for home in (_cache_home, lambda: Path(tempfile.gettempdir())):
+        try:
+            folder = home() / name
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except (OSError, RuntimeError):  # RuntimeError: there is no home directory
+            continue
+    return None
+
+
+class Compiler:
+    """The decorator `kernel` of one package."""
+
+    def __init__(self, package: Path) -> None:
+        self.folder = cache_folder(package) if JIT else None
+
+    def __call__(self, function: F) -> F:
+        if not JIT:
+            return function
+        if self.folder is None:
+            return numba.njit(function)  # type: ignore[no-any-return]  # numba has no types
+        # Numba settles on the folder when the decorator runs, so the setting of everybody else stays as it was.
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(self.folder)
+        try:
+            return numba.njit(cache=True)(function)  # type: ignore[no-any-return]  # numba has no types
+        finally:
+            numba.config.CACHE_DIR = before
+
+    def is_cold(self) -> bool:
+        """Whether the kernels still have to be compiled on this machine."""
+        return JIT and (self.folder is None or not any(self.folder.rglob("*.nbi")))
+
+
+kernel = Compiler(Path(__file__).parent)
+
+
+@functools.cache
+def announce_compilation() -> None:
+    """Says once, on stderr, that the first use compiles; silent when the compiled code is there already."""
+    if kernel.is_cold():
+        sys.stderr.write("smear-env: first use on this machine, compiling the rules (once, less than a minute)\n")
+        sys.stderr.flush()
+
+
+if JIT:
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _population_count(typing_context: Any, word: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.int64), lower
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _trailing_zeros(typing_context: Any, word: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+
+        return types.int64(types.int64), lower
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _address(typing_context: Any, buffer: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.ptrtoint(array.data, ir.IntType(64))
+
+        return types.int64(buffer), lower
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _store_word(typing_context: Any, address: Any, word: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+            builder.store(arguments[1], place, align=1)
+            return context.get_dummy_value()
+
+        return types.none(types.int64, types.int64), lower
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _store_number(typing_context: Any, address: Any, number: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+            builder.store(builder.trunc(arguments[1], ir.IntType(8)), place, align=1)
+            return context.get_dummy_value()
+
+        return types.none(types.int64, types.int64), lower
+
+    @kernel
+    def count_bits(word: int) -> int:
+        """How many bits of a non-negative word are set."""
+        return _population_count(np.int64(word))  # type: ignore[no-any-return]  # numba has no types
+
+    @kernel
+    def lowest_bit(word: int) -> int:
+        """The position of the lowest bit that is set in a word that is not zero."""
+        return _trailing_zeros(np.int64(word))  # type: ignore[no-any-return]  # numba has no types
+
+    @kernel
+    def buffer_of(array: np.ndarray) -> Any:
+        """What the writers below write to: the address of a contiguous array of int8, the array itself un-jitted.
+
+        An array that is handed on from kernel to kernel is counted at each step, atomically, which would cost more
+        than all that is written; an address is not. The caller keeps the array alive and sees to the bounds.
+        """
+        return _address(array)
+
+    @kernel
+    def write_byte(buffer: Any, at: int, byte: int) -> None:
+        """Writes the eight bits of a byte to buffer[at : at + 8] as eight numbers, in one store."""
+        _store_word(buffer + at, _SPREAD_WORD[byte])
+
+    @kernel
+    def write_number(buffer: Any, at: int, number: int) -> None:
+        """Writes a number to buffer[at]."""
+        _store_number(buffer + at, np.int64(number))
+
+else:
+
+    def count_bits(word: int) -> int:
+        """How many bits of a non-negative word are set."""
+        return int(word).bit_count()
+
+    def lowest_bit(word: int) -> int:
+        """The position of the lowest bit that is set in a word that is not zero."""
+        word = int(word)
+        return (word & -word).bit_length() - 1
+
+    def buffer_of(array: np.ndarray) -> Any:
+        """What the writers below write to: the array laid flat."""
+        return array.reshape(-1)
+
+    def write_byte(buffer: Any, at: int, byte: int) -> None:
+        """Writes the eight bits of a byte to buffer[at : at + 8] as eight numbers."""
+        buffer[at : at + 8] = _SPREAD[byte]
+
+    def write_number(buffer: Any, at: int, number: int) -> None:
+        """Writes a number to buffer[at]."""
+        buffer[at] = number
+
+
+def wrapping(function: F) -> F:
+    """A kernel whose 64-bit arithmetic is meant to wrap: NumPy, used un-jitted, would warn of it."""
+    return kernel(function) if JIT else np.errstate(over="ignore")(function)
