@@ -16,7 +16,7 @@ import numpy as np
 from smear_env._jit import announce_compilation, buffer_of, kernel, write_number
 from smear_env.actions import NUM_ACTIONS, is_legal
 from smear_env.cards import count
-from smear_env.engine import NOTHING, advance, below, deal, random_action, seed_state, shuffle, start_game, step
+from smear_env.engine import advance, below, deal, random_action, seed_state, shuffle, start_game, step
 from smear_env.illegal import IllegalActionError, illegal_action
 from smear_env.observe import MAX_SCORE, encode, encode_mask, encode_state, make_layout
 from smear_env.rules import NOBODY, OVER, GameRules, make_rules, make_tables
@@ -44,21 +44,23 @@ def seed_games(games, seeds, streams, policy_states):
 
 
 @kernel
-def start_games(games, tables, flags):
+def start_games(games, tables, flags, rewards):
     """Starts every game anew."""
+    rewards[:] = 0
     for i in range(games.size):
         start_game(games[i], tables[0])
         if flags & SKIP_FORCED:
-            skip_forced_moves(games[i], tables[0])
+            skip_forced_moves(games[i], tables[0], flags, rewards, i)
 
 
 @kernel
-def skip_forced_moves(g, t):
-    """Plays on while there is but one legal action. Returns whether a deal came to its end, and the game perhaps."""
-    outcome = NOTHING
+def skip_forced_moves(g, t, flags, rewards, i):
+    """Plays on while there is but one legal action."""
     while g.phase != OVER and count(g.legal_cards) + count(g.legal_calls) == 1:
-        outcome = max(outcome, step(g, t, random_action(g, g.rng)))
-    return outcome
+        deals_scored = g.deals_scored
+        step(g, t, random_action(g, g.rng))
+        if g.deals_scored > deals_scored:
+            write_rewards(g, t, flags, rewards, i)
 
 
 @kernel
@@ -96,11 +98,12 @@ def step_games(
 ):
     """Steps every game that is not over and writes the buffers, unless an action is not legal.
 
-    Returns -1, or the first game with an illegal action, in which case nothing has changed.
+    Returns how many deals were scored; or -1 - i if the action of game i is not legal: then nothing has changed.
     """
     illegal = first_illegal(games, actions)
     if illegal >= 0:
-        return illegal
+        return -1 - illegal
+    scored = 0
     t, o = tables[0], layout[0]
     views, masks = buffer_of(observations), buffer_of(action_masks)
     rewards[:] = 0
@@ -112,19 +115,17 @@ def step_games(
             if g.deals_scored > deals_scored:
                 write_rewards(g, t, flags, rewards, i)
             if flags & SKIP_FORCED:
-                deals_scored = g.deals_scored
-                skip_forced_moves(g, t)
-                if g.deals_scored > deals_scored:
-                    write_rewards(g, t, flags, rewards, i)
+                skip_forced_moves(g, t, flags, rewards, i)
+            scored += g.deals_scored - deals_scored
         terminated[i] = g.terminated
         truncated[i] = g.truncated
         if flags & AUTORESET and g.phase == OVER:
             start_game(g, t)
             if flags & SKIP_FORCED:
-                skip_forced_moves(g, t)
+                skip_forced_moves(g, t, flags, rewards, i)
         seats[i] = g.actor
         observe_game(g, t, o, g.actor, i, views, masks)
-    return -1
+    return scored
 
 
 @kernel
@@ -298,12 +299,11 @@ class Games:
         if seed is not None:
             self._seed(seed)
         announce_compilation()
-        start_games(self.records, self.tables, self._flags)
+        start_games(self.records, self.tables, self._flags, self.rewards)
         return self.refresh()
 
     def refresh(self) -> tuple[np.ndarray, np.ndarray]:
-        """Writes the buffers anew, after somebody has written to `records`."""
-        self.rewards[:] = 0
+        """Writes the buffers anew, but for `rewards`, after somebody has written to `records`."""
         np.copyto(self.terminated, self.records["terminated"], casting="unsafe")
         np.copyto(self.truncated, self.records["truncated"], casting="unsafe")
         np.copyto(self.seats, self.records["actor"])
@@ -322,15 +322,15 @@ class Games:
                 f"actions must be {self.num_games} whole numbers, one a game; "
                 f"given: shape {actions.shape}, type {actions.dtype}"
             )
-        illegal = self.step_unchecked(actions.astype(np.int64))
-        if illegal >= 0:
-            raise self.illegal_action(illegal, int(actions[illegal]))
+        outcome = self.step_unchecked(actions.astype(np.int64))
+        if outcome < 0:
+            raise self.illegal_action(-1 - outcome, int(actions[-1 - outcome]))
         return self.rewards, self.terminated, self.truncated
 
     def step_unchecked(self, actions: np.ndarray) -> int:
         """`step` for actions (N,) int64 whose shape and type are known to be right.
 
-        Returns the first game whose action is not legal, nothing having changed; or -1.
+        Returns how many deals were scored; or -1 - i if the action of game i is not legal: then nothing has changed.
         """
         return step_games(  # type: ignore[no-any-return]  # numba has no types
             self.records, self.tables, self.layout, actions, self._flags, self.observations, self.action_masks,
