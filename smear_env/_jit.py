@@ -31,11 +31,12 @@ _SPREAD = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int8)
 _SPREAD_WORD = _SPREAD.view(np.int64).ravel()
 
 
-def _digest(folder: Path) -> str:
+def _digest(packages: tuple[Path, ...]) -> str:
     sources = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
     sources.update(str(numba.config.BOUNDSCHECK).encode())
-    for path in sorted(folder.rglob("*.py")):
-        sources.update(path.read_bytes())
+    for package in packages:
+        for path in sorted(package.rglob("*.py")):
+            sources.update(path.read_bytes())
     return sources.hexdigest()[:16]
 
 
@@ -49,9 +50,9 @@ def _cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def cache_folder(package: Path) -> Path | None:
-    """The folder for the compiled code of a package, made if need be; None where no folder can be written to."""
-    name = f"smear-env-{_digest(package)}"
+def cache_folder(*packages: Path) -> Path | None:
+    """The folder for the code compiled from some packages, made if need be; None where none can be written to."""
+    name = f"smear-env-{_digest(packages)}"
     for home in (_cache_home, lambda: Path(tempfile.gettempdir())):
         try:
             folder = home() / name
@@ -64,10 +65,10 @@ def cache_folder(package: Path) -> Path | None:
 
 
 class Compiler:
-    """The decorator `kernel` of one package."""
+    """The decorator `kernel` of one package, whose kernels call those of the other packages named."""
 
-    def __init__(self, package: Path) -> None:
-        self.folder = cache_folder(package) if JIT else None
+    def __init__(self, *packages: Path) -> None:
+        self.folder = cache_folder(*packages) if JIT else None
 
     def __call__(self, function: F) -> F:
         if not JIT:

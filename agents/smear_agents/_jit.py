@@ -1,0 +1,8 @@
+"""The decorator `kernel` for this package: compiled code goes stale with a change here or in smear_env."""
+
+from pathlib import Path
+
+import smear_env
+from smear_env._jit import Compiler
+
+kernel = Compiler(Path(__file__).parent, Path(smear_env.__file__).parent)
