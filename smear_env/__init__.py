@@ -1,16 +1,16 @@
 """Rules and reinforcement-learning environments for the Smear / Schmier card-game family.
 
-Import names: `Games` for many games at once, `schmier_v0` and `four_point_v0` for PettingZoo, `GameRules` and
+Import names: `Games` for many games at once, `Sampler` for random legal actions, `schmier_v0` and `four_point_v0` for PettingZoo, `GameRules` and
 `make_rules` for the rules, `smear_env.testing` to set up positions by card names.
 """
 
 from smear_env.aec import register_environments
-from smear_env.games import Games
+from smear_env.games import Games, Sampler
 from smear_env.illegal import IllegalActionError
 from smear_env.rules import PRESETS, GameRules, make_rules
 
 __version__ = "0.1.0"
 
-__all__ = ["PRESETS", "GameRules", "Games", "IllegalActionError", "__version__", "make_rules"]
+__all__ = ["PRESETS", "GameRules", "Games", "IllegalActionError", "Sampler", "__version__", "make_rules"]
 
 register_environments()

@@ -83,6 +83,10 @@ class Compiler:
         finally:
             numba.config.CACHE_DIR = before
 
+    def wrapping(self, function: F) -> F:
+        """A kernel whose 64-bit arithmetic is meant to wrap: NumPy, used un-jitted, would warn of it."""
+        return self(function) if JIT else np.errstate(over="ignore")(function)
+
     def is_cold(self) -> bool:
         """Whether the kernels still have to be compiled on this machine."""
         return JIT and (self.folder is None or not any(self.folder.rglob("*.nbi")))
@@ -192,8 +196,3 @@ else:
     def write_number(buffer: Any, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""
         buffer[at] = number
-
-
-def wrapping(function: F) -> F:
-    """A kernel whose 64-bit arithmetic is meant to wrap: NumPy, used un-jitted, would warn of it."""
-    return kernel(function) if JIT else np.errstate(over="ignore")(function)

@@ -11,7 +11,7 @@ of RULES.md.
 
 import numpy as np
 
-from smear_env._jit import kernel, wrapping
+from smear_env._jit import kernel
 from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS, call_bit
 from smear_env.cards import NO_CARDS, NUM_SUITS, bit, count, lowest, without
 from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, PLAY, REDEAL_NEXT, STICK_DEALER, TRUMP
@@ -29,7 +29,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@wrapping
+@kernel.wrapping
 def mix(x):
     """Scrambles 64 bits: the output function of splitmix64 (Steele, Lea, Flood 2014)."""
     x = (x ^ (x >> _30)) * _MIX_1
@@ -37,7 +37,7 @@ def mix(x):
     return x ^ (x >> _31)
 
 
-@wrapping
+@kernel.wrapping
 def advance(state):
     """The state of a splitmix64 generator after one more draw."""
     return state + _GOLDEN
@@ -49,7 +49,7 @@ def below(state, n):
     return np.int64(((mix(state) >> _32) * np.uint64(n)) >> _32)
 
 
-@wrapping
+@kernel.wrapping
 def seed_state(seed, stream):
     """The generator's state for a seed (any 64 bits) and the number of a stream: streams do not overlap."""
     return mix(mix(seed + _GOLDEN) + np.uint64(stream) * _MIX_1)

@@ -172,6 +172,21 @@ def redeal(games, tables, i, keep_deck):
 
 
 @kernel
+def play_random(games, tables, states, rounds):
+    """Plays every game on by so many random legal actions, starting anew where one ends, and observes nothing."""
+    t = tables[0]
+    state = states[0]
+    for _ in range(rounds):
+        for i in range(games.size):
+            g = games[i]
+            state = advance(state)
+            step(g, t, random_action(g, state))
+            if g.phase == OVER:
+                start_game(g, t)
+    states[0] = state
+
+
+@kernel
 def sample_actions(action_masks, states, actions):
     """Writes a legal action for each row of the masks, all equally likely; -1 for a row of zeros."""
     for i in range(actions.size):
@@ -193,6 +208,13 @@ def choose(action_mask, state):
         if left < 0:
             return action
     return -1
+
+
+@kernel
+def sample_action(action_mask, states):
+    """A legal action of one mask, from the generator whose state is states[0]."""
+    states[0] = advance(states[0])
+    return choose(action_mask, states[0])
 
 
 @kernel
@@ -371,6 +393,25 @@ class Games:
     def illegal_action(self, game: int, action: object) -> IllegalActionError:
         """The error for an action that game does not allow."""
         return illegal_action(self.records, game, self.rules, action)
+
+
+class Sampler:
+    """Draws legal actions, all equally likely: a fast `sample(mask)` for one table at a time.
+
+    >>> sample = Sampler(seed=1)
+    >>> sample(np.array([0] * 54 + [1] + [0] * 15, np.int8))
+    54
+
+    Args:
+        seed: a whole number.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._states = np.array([_seed_bits(seed)], np.uint64)
+
+    def __call__(self, action_mask: np.ndarray) -> int:
+        """A legal action of a mask (70,); -1 if nothing is legal."""
+        return sample_action(action_mask, self._states)  # type: ignore[no-any-return]  # numba has no types
 
 
 def check_episode(rules: GameRules, episode: str, reward: str, max_deals: int) -> None:

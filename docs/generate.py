@@ -1,0 +1,38 @@
+"""Writes docs/tables.md, the tables of actions, observations and rule options, from the code: `make docs`."""
+
+from pathlib import Path
+
+from smear_env import PRESETS
+from smear_env.actions import NUM_ACTIONS, actions_table
+from smear_env.observe import observation_size, observation_table, state_size
+from smear_env.rules import GameRules, rules_table
+
+PAGE = Path(__file__).parent / "tables.md"
+
+
+def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [
+        "# Actions, observations, options\n\nMade from the code by `make docs`; a test keeps it so.\n",
+        f"## Actions\n\n`Discrete({NUM_ACTIONS})`, the same in every game of the family.\n",
+        table(("number", "text", "meaning"), list(actions_table())),
+        "## Observations\n\nint8 vectors. Seats and teams are relative: 0 is the seat that looks (or its team), 1 the next"
+        " to its left, and so on. Cards stand in the order of their numbers, the ranks that a pack lacks left out.\n",
+    ]
+    for name, rules in PRESETS.items():
+        size = observation_size(rules)
+        parts.append(f"### {name}\n\n{size} numbers; `state()` has {state_size(rules)}.\n")
+        parts.append(table(("block", "numbers", "width", "meaning"), list(observation_table(rules))))
+    parts.append("## Rule options\n\nKeywords, with Schmier's values. RULES.md says what they do, clause by clause.\n")
+    parts.append(table(("keyword", "Schmier", "meaning", "implemented"), list(rules_table(GameRules()))))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,352 @@
+"""What a seat knows of a game, and full deals that agree with it.
+
+`hide` takes out of a record whatever the seat has not seen; `resample` fills it in again at random. A player that
+searches gets no more than a hidden record, so it cannot cheat.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+# (kernels take records of numba's, which have no static type)
+
+import numpy as np
+
+from smear_env._jit import kernel
+from smear_env.cards import NO_CARDS, NUM_CARDS, NUM_SUITS, bit, count, holds, lowest
+from smear_env.engine import find_legal, random_below
+from smear_env.observe import knows_trump
+from smear_env.rules import KEEP, MAX_SEATS, NOBODY, OVER, PLAY, TRUMP, GameRules, make_tables
+from smear_env.state import new_games
+
+# Where an unseen card can be: in the hand of a seat, among its discards, in the stock.
+_DISCARDS = MAX_SEATS
+_STOCK = 2 * MAX_SEATS
+_NUM_PLACES = 2 * MAX_SEATS + 1
+
+SWEEPS = 20
+"""Proposed exchanges per unseen card: how long `resample` shuffles."""
+
+
+# --- Hide --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def drawn_before(g, t, seat):
+    """How many cards of the stock were dealt before a seat's turn in the exchange."""
+    drawn = 0
+    other = (g.dealer + 1) % t.players
+    while other != seat:
+        drawn += max(g.draws[other], 0)
+        other = (other + 1) % t.players
+    return drawn
+
+
+@kernel
+def has_seen_place(g, t, seat, place):
+    """Whether a seat has seen the card at a place of the deck come to it: dealt, drawn, taken as stock or widow."""
+    dealt = t.players * t.hand_cards
+    if place < dealt:
+        return (g.dealer + 1 + place // t.hand_cards) % t.players == seat
+    if place >= g.next_card:
+        return False
+    if t.max_discard == 0:
+        return g.bidder == seat
+    begin = dealt + drawn_before(g, t, seat)
+    return place >= begin and (seat == g.dealer or place < begin + max(g.draws[seat], 0))
+
+
+@kernel
+def hide_game(games, tables, i, seat, hidden):
+    """Copies game i to hidden[0] without what the seat has not seen."""
+    g, t, h = games[i], tables[0], hidden[0]
+    hidden[0] = games[i]
+    h.rng = np.uint64(0)
+    for other in range(t.players):
+        if other != seat:
+            h.hand[other] = 0
+            h.discards[other] = 0
+    if g.actor != seat:
+        h.legal_cards = 0
+        h.legal_calls = 0
+        h.kept = 0
+    if g.bidder != seat:
+        h.widow = 0
+    if not knows_trump(g, seat):
+        h.trump = NOBODY
+    for place in range(t.deck_size):
+        if not has_seen_place(g, t, seat, place):
+            h.deck[place] = NOBODY
+
+
+def hide(games: np.ndarray, index: int, rules: GameRules, seat: int) -> np.ndarray:
+    """Game `index` as a seat knows it: a record, shape (1,), with hidden cards 0 or NOBODY.
+
+    It keeps what the seat sees: its cards, its own places in the deck, everything public.
+    """
+    hidden = new_games(1)
+    hide_game(games, make_tables(rules), index, seat, hidden)
+    return hidden
+
+
+# --- Resample ----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def hand_size(g, t, seat):
+    """How many cards everybody knows a seat to hold, a throw under way not counted."""
+    size = t.hand_cards - g.tricks
+    if g.phase == PLAY and g.trick[seat] != NOBODY:
+        size -= 1
+    if g.phase == KEEP and seat == g.actor or g.phase == TRUMP and seat == g.bidder:
+        size += t.deck_size - t.players * t.hand_cards - drawn_before(g, t, seat) if t.max_discard else t.widow
+        if g.phase == TRUMP and not t.pitched:
+            size = t.hand_cards
+    return size
+
+
+@kernel
+def discard_size(g, t, seat):
+    """How many cards a seat has laid aside for good."""
+    if g.draws[seat] > 0:
+        return g.draws[seat]
+    if g.phase == PLAY:
+        if t.max_discard and seat == g.dealer:
+            return t.deck_size - t.players * t.hand_cards - drawn_before(g, t, seat)
+        if t.widow and seat == g.bidder:
+            return t.widow
+    return 0
+
+
+@kernel
+def allowed_cards(g, t, seat, place):
+    """Cards that may lie at one of the places of a seat: none of a suit it is void in, no trumps thrown (S-15)."""
+    everything = (np.int64(1) << NUM_CARDS) - 1
+    if place < _DISCARDS:
+        for suit in range(NUM_SUITS):
+            if (g.voids[seat] >> suit) & 1:
+                everything &= ~t.suit_cards[g.trump, suit]
+    elif g.trump != NOBODY and t.max_discard:
+        trumps = t.suit_cards[g.trump, g.trump]
+        everything &= ~(t.protected[g.trump] if seat == g.dealer else trumps)
+    return everything
+
+
+@kernel
+def trumps_out_of_place(g, t, trump, owner, places, cards, size):
+    """Trumps among the discards of the one who went back to six, unless all his six are trumps (S-17, F-9)."""
+    trumps = t.suit_cards[trump, trump]
+    kept_plain = count(g.played[owner] & ~trumps)
+    discarded = 0
+    for k in range(size):
+        if places[k] == owner and not holds(trumps, cards[k]):
+            kept_plain += 1
+        elif places[k] == _DISCARDS + owner and holds(trumps, cards[k]):
+            discarded += 1
+    return discarded if kept_plain else 0
+
+
+@kernel
+def violations(g, t, owner, allowed, places, cards, size):
+    """How many cards lie where they cannot."""
+    wrong = 0
+    for k in range(size):
+        if not holds(allowed[places[k]], cards[k]):
+            wrong += 1
+    if owner != NOBODY and g.trump != NOBODY:
+        wrong += trumps_out_of_place(g, t, g.trump, owner, places, cards, size)
+    return wrong
+
+
+@kernel
+def resample_game(hidden, tables, seat, seed_state, full):
+    """Fills hidden[0], what a seat knows, up to a whole game in full[0]. Returns whether it could.
+
+    Unseen cards are laid at random where there is room and then exchanged in random pairs whenever no more of them lie
+    wrong after it than before: a chain that, once nothing lies wrong, has all such deals equally likely.
+    """
+    t = tables[0]
+    full[0] = hidden[0]
+    g = full[0]
+    g.rng = seed_state
+    seen = NO_CARDS
+    for other in range(t.players):
+        seen |= g.played[other] | g.hand[other] | g.discards[other]
+    places = np.zeros(NUM_CARDS, np.int64)
+    cards = np.zeros(NUM_CARDS, np.int64)
+    allowed = np.zeros(_NUM_PLACES, np.int64)
+    allowed[_STOCK] = (np.int64(1) << NUM_CARDS) - 1
+    size = 0
+    for other in range(t.players):
+        if other != seat:
+            allowed[other] = allowed_cards(g, t, other, other)
+            allowed[_DISCARDS + other] = allowed_cards(g, t, other, _DISCARDS + other)
+            for _ in range(hand_size(g, t, other)):
+                places[size] = other
+                size += 1
+            for _ in range(discard_size(g, t, other)):
+                places[size] = _DISCARDS + other
+                size += 1
+    unseen = 0
+    for card in t.deck[: t.deck_size]:
+        if not holds(seen, card):
+            cards[unseen] = card
+            unseen += 1
+    while size < unseen:
+        places[size] = _STOCK
+        size += 1
+    for k in range(size - 1, 0, -1):
+        other = random_below(g, k + 1)
+        cards[k], cards[other] = cards[other], cards[k]
+    owner = back_to_six(g, t, seat)
+    wrong = violations(g, t, owner, allowed, places, cards, size)
+    proposals = SWEEPS * size
+    while size > 1 and (proposals > 0 or (wrong > 0 and proposals > -200_000)):
+        proposals -= 1
+        a, b = random_below(g, size), random_below(g, size)
+        cards[a], cards[b] = cards[b], cards[a]
+        after = violations(g, t, owner, allowed, places, cards, size)
+        if after <= wrong:
+            wrong = after
+        else:
+            cards[a], cards[b] = cards[b], cards[a]
+    for k in range(size):
+        if places[k] < _DISCARDS:
+            g.hand[places[k]] |= bit(cards[k])
+        elif places[k] < _STOCK:
+            g.discards[places[k] - _DISCARDS] |= bit(cards[k])
+    choose_commitment(g, t, seat)
+    lay_deck(g, t, seat)
+    begin_turn(g, t, seat)
+    return wrong == 0
+
+
+@kernel
+def back_to_six(g, t, seat):
+    """The other seat whose discards have to be explained by what it kept, or NOBODY."""
+    if g.phase != PLAY:
+        return NOBODY
+    owner = g.dealer if t.max_discard else g.bidder
+    return owner if owner != seat and (t.max_discard or t.widow) else NOBODY
+
+
+@kernel
+def choose_commitment(g, t, seat):
+    """A suit that the bidder can have committed himself to, if the seat does not know it (F-8 to F-10)."""
+    if g.trump != NOBODY or not t.widow or g.phase not in (KEEP, PLAY):
+        return
+    suits = NO_CARDS
+    for suit in range(NUM_SUITS):
+        members = t.suit_cards[NOBODY, suit]
+        explained = g.discards[g.bidder] & members == 0 or g.hand[g.bidder] & ~members == 0
+        if g.hand[g.bidder] & members != 0 and explained:
+            suits |= bit(suit)
+    if suits == 0:
+        # Every suit held was discarded too: let the seat have kept the longest and thrown none of it.
+        suit = longest_suit(g, t)
+        swap_discards(g, t, suit)
+        suits = bit(suit)
+    for _ in range(random_below(g, count(suits))):
+        suits &= suits - 1
+    g.trump = lowest(suits)
+
+
+@kernel
+def longest_suit(g, t):
+    """The suit of which the bidder has most cards, discards included."""
+    best, most = 0, -1
+    for suit in range(NUM_SUITS):
+        number = count((g.hand[g.bidder] | g.discards[g.bidder]) & t.suit_cards[NOBODY, suit])
+        if number > most:
+            best, most = suit, number
+    return best
+
+
+@kernel
+def swap_discards(g, t, suit):
+    """Takes the cards of a suit out of the bidder's discards, for cards of his hand of other suits, while he can."""
+    members = t.suit_cards[NOBODY, suit]
+    while g.discards[g.bidder] & members != 0 and g.hand[g.bidder] & ~members != 0:
+        back = bit(lowest(g.discards[g.bidder] & members))
+        gone = bit(lowest(g.hand[g.bidder] & ~members))
+        g.discards[g.bidder] = g.discards[g.bidder] & ~back | gone
+        g.hand[g.bidder] = g.hand[g.bidder] & ~gone | back
+
+
+@kernel
+def take_some(g, cards, n):
+    """n cards of a set, all choices equally likely."""
+    taken = NO_CARDS
+    for _ in range(n):
+        left = cards & ~taken
+        for _ in range(random_below(g, count(left))):
+            left &= left - 1
+        taken |= bit(lowest(left))
+    return taken
+
+
+@kernel
+def write_places(g, place, cards):
+    """Lays a set of cards on the deck in random order, from a place on; returns the next place."""
+    while cards != 0:
+        card = take_some(g, cards, 1)
+        g.deck[place] = lowest(card)
+        cards &= ~card
+        place += 1
+    return place
+
+
+@kernel
+def lay_deck(g, t, seat):
+    """Puts the deck into an order in which the hands, the draws and the stock came about."""
+    dealt = t.players * t.hand_cards
+    place_drawn = dealt
+    for k in range(1, t.players + 1):
+        other = (g.dealer + k) % t.players
+        begin = (k - 1) * t.hand_cards
+        drawn_size = g.next_card - place_drawn if t.max_discard and other == g.dealer else max(g.draws[other], 0)
+        if t.max_discard == 0:
+            drawn_size = g.next_card - dealt if other == g.bidder else 0
+        if other != seat:
+            # All that it ever held: six dealt, the others drawn.
+            ever = g.hand[other] | g.played[other] | g.discards[other]
+            could_be_drawn = g.hand[other] | g.played[other] if g.draws[other] > 0 else ever
+            drawn = take_some(g, could_be_drawn, drawn_size)
+            write_places(g, begin, ever & ~drawn)
+            write_places(g, place_drawn, drawn)
+            if t.max_discard == 0 and other == g.bidder:
+                g.widow = drawn
+        place_drawn += drawn_size
+    stock = NO_CARDS
+    for card in t.deck[: t.deck_size]:
+        stock |= bit(card)
+    for other in range(t.players):
+        stock &= ~(g.hand[other] | g.played[other] | g.discards[other])
+    write_places(g, g.next_card, stock)
+
+
+@kernel
+def begin_turn(g, t, seat):
+    """Another seat in the middle of its throw or its keeping is put at the beginning of that turn."""
+    if g.phase == KEEP and g.actor != seat:
+        g.kept = g.hand[g.actor] & t.suit_cards[g.trump, g.trump]
+        if count(g.kept) > t.hand_cards:
+            g.kept &= t.protected[g.trump]
+    if g.phase != OVER:
+        find_legal(g, t)
+
+
+def resample(hidden: np.ndarray, rules: GameRules, seat: int, seed: int) -> np.ndarray:
+    """A whole game, shape (1,), that agrees with all that a seat knows, from what `hide` gave.
+
+    The seat's observation of it is the same as of the game that was hidden, and it can be played on. Deals are equally
+    likely (after `SWEEPS` exchanges a card), whatever the others' way of playing; a commitment not known is drawn
+    from the suits that the bidder can have chosen.
+
+    Raises:
+        ValueError: no deal agrees with it, so it did not come from `hide`.
+    """
+    full = new_games(1)
+    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+    if not resample_game(hidden, make_tables(rules), seat, state, full):
+        raise ValueError("no deal was found that agrees with this record; it must come from hide() for the same seat")
+    return full
+
+
