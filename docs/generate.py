@@ -22,8 +22,8 @@ def page() -> str:
         "# Actions, observations, options\n\nMade from the code by `make docs`; a test keeps it so.\n",
         f"## Actions\n\n`Discrete({NUM_ACTIONS})`, the same in every game of the family.\n",
         table(("number", "text", "meaning"), list(actions_table())),
-        "## Observations\n\nint8 vectors. Seats and teams are relative: 0 is the seat that looks (or its team), 1 the next"
-        " to its left, and so on. Cards stand in the order of their numbers, the ranks that a pack lacks left out.\n",
+        "## Observations\n\nint8 vectors. Seats and teams are relative: 0 is the seat that looks (or its team), 1 the "
+        "next to its left, and so on. Cards stand in the order of their numbers, without the ranks that a pack lacks.\n",
     ]
     for name, rules in PRESETS.items():
         size = observation_size(rules)

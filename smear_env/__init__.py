@@ -1,7 +1,7 @@
 """Rules and reinforcement-learning environments for the Smear / Schmier card-game family.
 
-Import names: `Games` for many games at once, `Sampler` for random legal actions, `schmier_v0` and `four_point_v0` for PettingZoo, `GameRules` and
-`make_rules` for the rules, `smear_env.testing` to set up positions by card names.
+`Games` plays many games at once, `schmier_v0` and `four_point_v0` are the environments for PettingZoo, `GameRules` and
+`make_rules` make the rules, `Sampler` draws random legal actions, `smear_env.testing` sets up positions by card names.
 """
 
 from smear_env.aec import register_environments

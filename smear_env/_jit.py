@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numba
 import numpy as np
@@ -24,7 +24,13 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+Buffer: TypeAlias = Any
+"""What `buffer_of` gives and the writers write to."""
+
 JIT = not numba.config.DISABLE_JIT
+
+int64: Any = np.int64
+"""The 64-bit word of the kernels. For the type checker it is an int like any other."""
 
 # The eight bits of a byte as eight numbers of one byte, and the same eight bytes as one word.
 _SPREAD = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int8)
@@ -74,12 +80,12 @@ class Compiler:
         if not JIT:
             return function
         if self.folder is None:
-            return numba.njit(function)  # type: ignore[no-any-return]  # numba has no types
+            return numba.njit(function)
         # Numba settles on the folder when the decorator runs, so the setting of everybody else stays as it was.
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(self.folder)
         try:
-            return numba.njit(cache=True)(function)  # type: ignore[no-any-return]  # numba has no types
+            return numba.njit(cache=True)(function)
         finally:
             numba.config.CACHE_DIR = before
 
@@ -148,15 +154,15 @@ if JIT:
     @kernel
     def count_bits(word: int) -> int:
         """How many bits of a non-negative word are set."""
-        return _population_count(np.int64(word))  # type: ignore[no-any-return]  # numba has no types
+        return _population_count(int64(word))
 
     @kernel
     def lowest_bit(word: int) -> int:
         """The position of the lowest bit that is set in a word that is not zero."""
-        return _trailing_zeros(np.int64(word))  # type: ignore[no-any-return]  # numba has no types
+        return _trailing_zeros(int64(word))
 
     @kernel
-    def buffer_of(array: np.ndarray) -> Any:
+    def buffer_of(array: np.ndarray) -> Buffer:
         """What the writers below write to: the address of a contiguous array of int8, the array itself un-jitted.
 
         An array that is handed on from kernel to kernel is counted at each step, atomically, which would cost more
@@ -165,14 +171,14 @@ if JIT:
         return _address(array)
 
     @kernel
-    def write_byte(buffer: Any, at: int, byte: int) -> None:
+    def write_byte(buffer: Buffer, at: int, byte: int) -> None:
         """Writes the eight bits of a byte to buffer[at : at + 8] as eight numbers, in one store."""
         _store_word(buffer + at, _SPREAD_WORD[byte])
 
     @kernel
-    def write_number(buffer: Any, at: int, number: int) -> None:
+    def write_number(buffer: Buffer, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""
-        _store_number(buffer + at, np.int64(number))
+        _store_number(buffer + at, int64(number))
 
 else:
 
@@ -185,14 +191,14 @@ else:
         word = int(word)
         return (word & -word).bit_length() - 1
 
-    def buffer_of(array: np.ndarray) -> Any:
+    def buffer_of(array: np.ndarray) -> Buffer:
         """What the writers below write to: the array laid flat."""
         return array.reshape(-1)
 
-    def write_byte(buffer: Any, at: int, byte: int) -> None:
+    def write_byte(buffer: Buffer, at: int, byte: int) -> None:
         """Writes the eight bits of a byte to buffer[at : at + 8] as eight numbers."""
         buffer[at : at + 8] = _SPREAD[byte]
 
-    def write_number(buffer: Any, at: int, number: int) -> None:
+    def write_number(buffer: Buffer, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""
         buffer[at] = number

@@ -6,8 +6,9 @@
 
 import numpy as np
 
-from smear_env._jit import kernel
+from smear_env._jit import int64, kernel
 from smear_env.cards import NUM_CARDS, SUIT_NAMES, SUITS, card_from_text, card_text, cards_in
+from smear_env.state import Game
 
 PASS = 54
 BID_1 = 55
@@ -20,11 +21,11 @@ NUM_ACTIONS = 70
 @kernel
 def call_bit(action: int) -> int:
     """The bit of an action that is no card, in a word of calls: bit 0 is the pass."""
-    return np.int64(1) << (action - PASS)
+    return int64(1) << (action - PASS)
 
 
 @kernel
-def is_legal(g, action):  # type: ignore[no-untyped-def]  # a record of numba's
+def is_legal(g: Game, action: int) -> bool:
     """Whether an action, any whole number, is among the legal ones of the actor."""
     if 0 <= action < NUM_CARDS:
         return (g.legal_cards >> action) & 1 != 0

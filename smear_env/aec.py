@@ -16,7 +16,13 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from smear_env.actions import NUM_ACTIONS, action_from_text, action_text
 from smear_env.cards import card_from_text, card_text
 from smear_env.games import (
-    MAX_START_SCORE, Episode, Games, Reward, forfeit_game, redeal, write_state,
+    MAX_START_SCORE,
+    Episode,
+    Games,
+    Reward,
+    forfeit_game,
+    redeal,
+    write_state,
 )  # fmt: skip
 from smear_env.observe import block_slice, state_size
 from smear_env.render import ALL, ansi
@@ -186,7 +192,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         # 0-d arrays and numbers of NumPy's are welcome; True, 3.0 and None are not.
         is_number = type(action) is int or isinstance(action, np.integer) or _is_whole_array(action)
         if is_number and -(2**31) < action < 2**31:  # type: ignore[operator]  # it is a number here
-            self._one_action[0] = action
+            self._one_action[0] = int(action)  # type: ignore[arg-type]  # it is a number here
             scored = games.step_unchecked(self._one_action)
         else:
             scored = -1
@@ -372,7 +378,9 @@ def _checked_options(rules: GameRules, options: dict[str, Any]) -> dict[str, Any
             position[name] = [_checked_action(action) for action in _listed(name, value)]
         else:
             warnings.warn(
-                f"reset option {name!r} is ignored; known options: {', '.join(RESET_OPTIONS)}", UserWarning, stacklevel=3
+                f"reset option {name!r} is ignored; known options: {', '.join(RESET_OPTIONS)}",
+                UserWarning,
+                stacklevel=3,
             )
     return position
 
@@ -479,4 +487,3 @@ def register_environments() -> None:
         environment = f"smear/{name}-v0"
         if environment not in registry:
             pettingzoo.register("aec", environment, f"smear_env.{name}_v0:env")
-

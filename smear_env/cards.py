@@ -6,11 +6,10 @@ A card is a number: 13 x suit + rank for the 52 cards (clubs 0, diamonds 1, hear
 """
 
 from collections.abc import Iterable, Iterator
-
-import numpy as np
+from typing import Any
 
 from smear_env._jit import count_bits as count
-from smear_env._jit import kernel
+from smear_env._jit import int64, kernel
 from smear_env._jit import lowest_bit as lowest
 
 __all__ = [
@@ -25,8 +24,8 @@ SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
 RANKS = "23456789TJQKA"
 JOKERS = (52, 53)
 
-NO_CARDS = np.int64(0)
-_ONE = np.int64(1)  # typed, so that shifting it by a small integer stays a 64-bit word when un-jitted
+NO_CARDS: Any = int64(0)
+_ONE: Any = int64(1)  # typed, so that shifting it by a small integer stays a 64-bit word when un-jitted
 
 
 @kernel

@@ -1,21 +1,19 @@
-"""The game in playing order: shuffle, deal, auction, trump, exchange, keep, play; per phase what is legal, then
-what an action does.
+"""The game in playing order: shuffle, deal, auction, trump, exchange, keep, play.
 
+Per phase stands first what is legal, then what an action does.
 Kernels over `g`, a row of the record, and `t`, the row of the tables. They take legal actions for granted;
 `Games` checks. After every step the game is at a decision or over: nothing is pending. Clause numbers are those
 of RULES.md.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-# (kernels take records of numba's, which have no static type)
-
 import numpy as np
 
-from smear_env._jit import kernel
+from smear_env._jit import int64, kernel
 from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS, call_bit
 from smear_env.cards import NO_CARDS, NUM_SUITS, bit, count, lowest, without
-from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, PLAY, REDEAL_NEXT, STICK_DEALER, TRUMP
+from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, PLAY, REDEAL_NEXT, STICK_DEALER, TRUMP, Tables
 from smear_env.scoring import award_played_card, award_trick, score_deal
+from smear_env.state import Game
 
 NOTHING, SCORED, THROWN_IN = 0, 1, 2
 """What a step has brought about: nothing to score, a deal scored, a deal thrown in."""
@@ -30,7 +28,7 @@ _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
 @kernel.wrapping
-def mix(x):
+def mix(x: np.uint64) -> np.uint64:
     """Scrambles 64 bits: the output function of splitmix64 (Steele, Lea, Flood 2014)."""
     x = (x ^ (x >> _30)) * _MIX_1
     x = (x ^ (x >> _27)) * _MIX_2
@@ -38,32 +36,32 @@ def mix(x):
 
 
 @kernel.wrapping
-def advance(state):
+def advance(state: np.uint64) -> np.uint64:
     """The state of a splitmix64 generator after one more draw."""
     return state + _GOLDEN
 
 
 @kernel
-def below(state, n):
+def below(state: np.uint64, n: int) -> int:
     """A whole number 0..n-1 from a generator's state. Its bias is under n / 2^32."""
-    return np.int64(((mix(state) >> _32) * np.uint64(n)) >> _32)
+    return int64(((mix(state) >> _32) * np.uint64(n)) >> _32)
 
 
 @kernel.wrapping
-def seed_state(seed, stream):
+def seed_state(seed: np.uint64, stream: int) -> np.uint64:
     """The generator's state for a seed (any 64 bits) and the number of a stream: streams do not overlap."""
     return mix(mix(seed + _GOLDEN) + np.uint64(stream) * _MIX_1)
 
 
 @kernel
-def random_below(g, n):
+def random_below(g: Game, n: int) -> int:
     """A whole number 0..n-1 from the game's own generator."""
     g.rng = advance(g.rng)
     return below(g.rng, n)
 
 
 @kernel
-def shuffle(g, t):
+def shuffle(g: Game, t: Tables) -> None:
     """Puts the pack in random order (Fisher and Yates)."""
     for place in range(t.deck_size):
         g.deck[place] = t.deck[place]
@@ -78,7 +76,7 @@ def shuffle(g, t):
 
 
 @kernel
-def start_game(g, t):
+def start_game(g: Game, t: Tables) -> None:
     """A new game: scores at zero, the first dealer drawn (S-3), the cards shuffled and dealt."""
     for team in range(g.scores.size):
         g.scores[team] = 0
@@ -102,7 +100,7 @@ def start_game(g, t):
 
 
 @kernel
-def deal(g, t):
+def deal(g: Game, t: Tables) -> None:
     """Deals the deck as it lies and opens the auction (S-4, S-9)."""
     g.deals += 1
     g.next_card = 0
@@ -139,7 +137,7 @@ def deal(g, t):
 
 
 @kernel
-def take_cards(g, n):
+def take_cards(g: Game, n: int) -> int:
     """The next n cards of the deck, as a set."""
     cards = NO_CARDS
     for _ in range(n):
@@ -152,7 +150,7 @@ def take_cards(g, n):
 
 
 @kernel
-def legal_bids(g, t):
+def legal_bids(g: Game, t: Tables) -> int:
     """Pass, and every bid above the one that stands (S-9)."""
     must_bid = t.all_pass == STICK_DEALER and g.actor == g.dealer and g.bid == 0  # O-4
     calls = NO_CARDS if must_bid else call_bit(PASS)
@@ -162,7 +160,7 @@ def legal_bids(g, t):
 
 
 @kernel
-def apply_bid(g, t, action):
+def apply_bid(g: Game, t: Tables, action: int) -> int:
     """A seat's one turn in the auction; after the last the bidder goes on, or the cards are thrown in (S-10, S-12)."""
     seat = g.actor
     g.bids[seat] = 0
@@ -187,7 +185,7 @@ def apply_bid(g, t, action):
 
 
 @kernel
-def begin_commitment(g, t):
+def begin_commitment(g: Game, t: Tables) -> None:
     """The bidder takes the widow and commits himself to a suit (F-7, F-8); with no widow he leads at once."""
     if t.widow == 0:
         begin_play(g, t)
@@ -201,7 +199,7 @@ def begin_commitment(g, t):
 
 
 @kernel
-def legal_trumps(g, t):
+def legal_trumps(g: Game, t: Tables) -> int:
     """Any suit when trump is named (S-13); a suit held when the bidder will have to lead it (F-8)."""
     calls = NO_CARDS
     for suit in range(NUM_SUITS):
@@ -211,7 +209,7 @@ def legal_trumps(g, t):
 
 
 @kernel
-def apply_trump(g, t, action):
+def apply_trump(g: Game, t: Tables, action: int) -> None:
     """Names trump for all to hear, or commits the bidder to it in private."""
     g.trump = action - TRUMP_CLUBS
     if t.pitched:
@@ -229,19 +227,19 @@ def apply_trump(g, t, action):
 
 
 @kernel
-def trumps_of(g, t, seat):
+def trumps_of(g: Game, t: Tables, seat: int) -> int:
     """The trumps that a seat holds."""
     return g.hand[seat] & t.suit_cards[g.trump, g.trump]
 
 
 @kernel
-def legal_throws(g, t):
+def legal_throws(g: Game, t: Tables) -> int:
     """Cards the actor may throw: all but his trumps (S-15)."""
     return g.hand[g.actor] & ~t.suit_cards[g.trump, g.trump]
 
 
 @kernel
-def apply_exchange(g, t, action):
+def apply_exchange(g: Game, t: Tables, action: int) -> None:
     """Throws one card, or ends the throw; the replacements come with its end (S-14)."""
     seat = g.actor
     if action != DONE:
@@ -255,7 +253,7 @@ def apply_exchange(g, t, action):
 
 
 @kernel
-def next_exchange(g, t, seat):
+def next_exchange(g: Game, t: Tables, seat: int) -> None:
     """Hands the exchange on to the next seat that has something to throw, at last to the dealer (S-14 to S-17)."""
     seat = (seat + 1) % t.players
     while seat != g.dealer:
@@ -272,7 +270,7 @@ def next_exchange(g, t, seat):
 
 
 @kernel
-def begin_keep(g, t, seat):
+def begin_keep(g: Game, t: Tables, seat: int) -> None:
     """Back to six cards: what has to stay is kept by itself, the rest is up to the seat (S-17, S-18; F-9, F-10)."""
     g.phase = KEEP
     g.actor = seat
@@ -283,7 +281,7 @@ def begin_keep(g, t, seat):
 
 
 @kernel
-def legal_keeps(g, t):
+def legal_keeps(g: Game, t: Tables) -> int:
     """Cards the actor may pick to keep: plain ones, or with more than six trumps the trumps that may also go."""
     trumps = trumps_of(g, t, g.actor)
     if count(trumps) > t.hand_cards:
@@ -292,14 +290,14 @@ def legal_keeps(g, t):
 
 
 @kernel
-def apply_keep(g, t, action):
+def apply_keep(g: Game, t: Tables, action: int) -> None:
     """Keeps one card."""
     g.kept |= bit(action)
     end_keep_without_choice(g, t)
 
 
 @kernel
-def end_keep_without_choice(g, t):
+def end_keep_without_choice(g: Game, t: Tables) -> None:
     """Discards and begins the play once only one final hand is left to choose (S-19)."""
     eligible = legal_keeps(g, t)
     to_pick = t.hand_cards - count(g.kept)
@@ -317,7 +315,7 @@ def end_keep_without_choice(g, t):
 
 
 @kernel
-def begin_play(g, t):
+def begin_play(g: Game, t: Tables) -> None:
     """The bidder is to lead to the first trick (S-20, F-12)."""
     g.phase = PLAY
     g.leader = g.bidder
@@ -326,7 +324,7 @@ def begin_play(g, t):
 
 
 @kernel
-def legal_plays(g, t):
+def legal_plays(g: Game, t: Tables) -> int:
     """Cards the actor may play (S-20 to S-22; F-12 to F-16)."""
     hand = g.hand[g.actor]
     if g.trick_size == 0:
@@ -342,7 +340,7 @@ def legal_plays(g, t):
 
 
 @kernel
-def apply_play(g, t, action):
+def apply_play(g: Game, t: Tables, action: int) -> int:
     """Plays a card; the sixth trick ends the deal."""
     seat = g.actor
     card = action
@@ -362,9 +360,7 @@ def apply_play(g, t, action):
         led = t.suit_of[g.trump, g.trick[g.leader]]
         if suit != led and not (t.follow_or_trump and suit == g.trump):  # a ruff by choice shows no void
             g.voids[seat] |= np.int8(1) << np.int8(led)
-        if (suit == led or suit == g.trump) and t.strength[g.trump, card] > t.strength[
-            g.trump, g.trick[g.winning]
-        ]:
+        if (suit == led or suit == g.trump) and t.strength[g.trump, card] > t.strength[g.trump, g.trick[g.winning]]:
             g.winning = seat
     if g.trick_size < t.players:
         g.actor = (seat + 1) % t.players
@@ -378,7 +374,7 @@ def apply_play(g, t, action):
 
 
 @kernel
-def take_trick(g, t):
+def take_trick(g: Game, t: Tables) -> None:
     """The winner takes the trick and is to lead to the next (S-20, S-23)."""
     winner = g.winning
     award_trick(g, t, winner)
@@ -396,7 +392,7 @@ def take_trick(g, t):
 
 
 @kernel
-def find_legal(g, t):
+def find_legal(g: Game, t: Tables) -> None:
     """Writes the legal actions of the actor: the one place that every mask and check reads."""
     cards = NO_CARDS
     calls = NO_CARDS
@@ -416,7 +412,7 @@ def find_legal(g, t):
 
 
 @kernel
-def step(g, t, action):
+def step(g: Game, t: Tables, action: int) -> int:
     """Does a legal action and moves on to the next decision, through the next deal if need be.
 
     Returns NOTHING, SCORED when it ended a deal with a score, THROWN_IN when everybody had passed.
@@ -440,7 +436,7 @@ def step(g, t, action):
 
 
 @kernel
-def end_deal(g, t, outcome):
+def end_deal(g: Game, t: Tables, outcome: int) -> None:
     """Ends the game, or deals again: the deal passes to the left unless the cards were thrown in (S-12, S-32)."""
     if g.one_deal or g.winners:
         g.terminated = 1
@@ -458,7 +454,7 @@ def end_deal(g, t, outcome):
 
 
 @kernel
-def random_action(g, state):
+def random_action(g: Game, state: np.uint64) -> int:
     """A legal action of the actor, all equally likely, from a generator's state."""
     cards = g.legal_cards
     calls = g.legal_calls
@@ -472,5 +468,3 @@ def random_action(g, state):
     for _ in range(choice):
         cards &= cards - 1
     return lowest(cards)
-
-

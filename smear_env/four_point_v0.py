@@ -1,4 +1,6 @@
-"""Four Point Northeastern Wisconsin Smear for PettingZoo: four seats, two teams, 32 cards. Rules: RULES.md, F-1 to F-23.
+"""Four Point Northeastern Wisconsin Smear for PettingZoo: four seats, two teams, 32 cards.
+
+Rules: RULES.md, F-1 to F-23.
 
 >>> from smear_env import four_point_v0
 >>> env = four_point_v0.env()

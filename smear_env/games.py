@@ -4,24 +4,21 @@ The only place with loops over games, and the only one where actions are checked
 alone and among thousands of others: it has its own generator, seeded by the seed of the batch and its place in it.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-# (kernels take records of numba's, which have no static type)
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from smear_env._jit import announce_compilation, buffer_of, kernel, write_number
+from smear_env._jit import Buffer, announce_compilation, buffer_of, kernel, write_number
 from smear_env.actions import NUM_ACTIONS, is_legal
 from smear_env.cards import count
 from smear_env.engine import advance, below, deal, random_action, seed_state, shuffle, start_game, step
 from smear_env.illegal import IllegalActionError, illegal_action
-from smear_env.observe import MAX_SCORE, encode, encode_mask, encode_state, make_layout
-from smear_env.rules import NOBODY, OVER, GameRules, make_rules, make_tables
+from smear_env.observe import MAX_SCORE, Layout, encode, encode_mask, encode_state, make_layout
+from smear_env.rules import NOBODY, OVER, GameRules, Tables, make_rules, make_tables
 from smear_env.scoring import forfeit
-from smear_env.state import new_games
+from smear_env.state import Game, new_games
 
 Episode = Literal["game", "deal"]
 Reward = Literal["points", "win"]
@@ -36,7 +33,7 @@ SKIP_FORCED, WIN_REWARD, AUTORESET = 1, 2, 4
 
 
 @kernel
-def seed_games(games, seeds, streams, policy_states):
+def seed_games(games: np.ndarray, seeds: np.ndarray, streams: np.ndarray, policy_states: np.ndarray) -> None:
     """Gives each game the generator of its seed, and the sampler of random actions a generator for each game."""
     for i in range(games.size):
         games[i].rng = seed_state(seeds[i], 2 * streams[i])
@@ -44,7 +41,7 @@ def seed_games(games, seeds, streams, policy_states):
 
 
 @kernel
-def start_games(games, tables, flags, rewards):
+def start_games(games: np.ndarray, tables: np.ndarray, flags: int, rewards: np.ndarray) -> None:
     """Starts every game anew."""
     rewards[:] = 0
     for i in range(games.size):
@@ -54,7 +51,7 @@ def start_games(games, tables, flags, rewards):
 
 
 @kernel
-def skip_forced_moves(g, t, flags, rewards, i):
+def skip_forced_moves(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> None:
     """Plays on while there is but one legal action."""
     while g.phase != OVER and count(g.legal_cards) + count(g.legal_calls) == 1:
         deals_scored = g.deals_scored
@@ -64,7 +61,14 @@ def skip_forced_moves(g, t, flags, rewards, i):
 
 
 @kernel
-def observe_games(games, tables, layout, seats, observations, action_masks):
+def observe_games(
+    games: np.ndarray,
+    tables: np.ndarray,
+    layout: np.ndarray,
+    seats: np.ndarray,
+    observations: np.ndarray,
+    action_masks: np.ndarray,
+) -> None:
     """Writes what seats[i] sees of game i; zeros for NOBODY."""
     t, o = tables[0], layout[0]
     views, masks = buffer_of(observations), buffer_of(action_masks)
@@ -73,7 +77,7 @@ def observe_games(games, tables, layout, seats, observations, action_masks):
 
 
 @kernel
-def observe_game(g, t, o, seat, i, views, masks):
+def observe_game(g: Game, t: Tables, o: Layout, seat: int, i: int, views: Buffer, masks: Buffer) -> None:
     """Writes row i of the buffers for a seat; zeros for NOBODY."""
     if seat == NOBODY:
         for at in range(i * o.size, (i + 1) * o.size):
@@ -84,7 +88,7 @@ def observe_game(g, t, o, seat, i, views, masks):
 
 
 @kernel
-def first_illegal(games, actions):
+def first_illegal(games: np.ndarray, actions: np.ndarray) -> int:
     """The first game whose action is not legal, or -1. Actions for games that are over are not looked at."""
     for i in range(games.size):
         if games[i].phase != OVER and not is_legal(games[i], actions[i]):
@@ -94,8 +98,18 @@ def first_illegal(games, actions):
 
 @kernel
 def step_games(
-    games, tables, layout, actions, flags, observations, action_masks, seats, rewards, terminated, truncated
-):
+    games: np.ndarray,
+    tables: np.ndarray,
+    layout: np.ndarray,
+    actions: np.ndarray,
+    flags: int,
+    observations: np.ndarray,
+    action_masks: np.ndarray,
+    seats: np.ndarray,
+    rewards: np.ndarray,
+    terminated: np.ndarray,
+    truncated: np.ndarray,
+) -> int:
     """Steps every game that is not over and writes the buffers, unless an action is not legal.
 
     Returns how many deals were scored; or -1 - i if the action of game i is not legal: then nothing has changed.
@@ -129,7 +143,7 @@ def step_games(
 
 
 @kernel
-def write_rewards(g, t, flags, rewards, i):
+def write_rewards(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> None:
     """Adds what each seat gets for the deal just scored, or for the game just won (design: zero-sum at the table).
 
     Points: the team's change of score less the mean of the others'. Win: 1 for the winners, -1 / (teams - 1) for
@@ -148,7 +162,7 @@ def write_rewards(g, t, flags, rewards, i):
 
 
 @kernel
-def forfeit_game(games, tables, i, flags, rewards):
+def forfeit_game(games: np.ndarray, tables: np.ndarray, i: int, flags: int, rewards: np.ndarray) -> None:
     """Ends game i as if the actor's team had been set at the highest bid, and writes the rewards."""
     g, t = games[i], tables[0]
     offender = t.team_of[g.actor]
@@ -163,7 +177,7 @@ def forfeit_game(games, tables, i, flags, rewards):
 
 
 @kernel
-def redeal(games, tables, i, keep_deck):
+def redeal(games: np.ndarray, tables: np.ndarray, i: int, keep_deck: bool) -> None:
     """Deals the first deal of game i again, with the dealer and the scores as they are."""
     if not keep_deck:
         shuffle(games[i], tables[0])
@@ -172,7 +186,7 @@ def redeal(games, tables, i, keep_deck):
 
 
 @kernel
-def play_random(games, tables, states, rounds):
+def play_random(games: np.ndarray, tables: np.ndarray, states: np.ndarray, rounds: int) -> None:
     """Plays every game on by so many random legal actions, starting anew where one ends, and observes nothing."""
     t = tables[0]
     state = states[0]
@@ -187,7 +201,7 @@ def play_random(games, tables, states, rounds):
 
 
 @kernel
-def sample_actions(action_masks, states, actions):
+def sample_actions(action_masks: np.ndarray, states: np.ndarray, actions: np.ndarray) -> None:
     """Writes a legal action for each row of the masks, all equally likely; -1 for a row of zeros."""
     for i in range(actions.size):
         states[i] = advance(states[i])
@@ -195,7 +209,7 @@ def sample_actions(action_masks, states, actions):
 
 
 @kernel
-def choose(action_mask, state):
+def choose(action_mask: np.ndarray, state: np.uint64) -> int:
     """A legal action of a mask, all equally likely, from a generator's state; -1 if there is none."""
     legal = 0
     for action in range(NUM_ACTIONS):
@@ -211,14 +225,14 @@ def choose(action_mask, state):
 
 
 @kernel
-def sample_action(action_mask, states):
+def sample_action(action_mask: np.ndarray, states: np.ndarray) -> int:
     """A legal action of one mask, from the generator whose state is states[0]."""
     states[0] = advance(states[0])
     return choose(action_mask, states[0])
 
 
 @kernel
-def write_state(games, tables, layout, i, out):
+def write_state(games: np.ndarray, tables: np.ndarray, layout: np.ndarray, i: int, out: np.ndarray) -> None:
     """Writes the full information on game i."""
     encode_state(games[i], tables[0], layout[0], buffer_of(out))
 
@@ -308,7 +322,9 @@ class Games:
             streams = np.arange(self.num_games)
         else:
             if len(seed) != self.num_games:
-                raise ValueError(f"seed has {len(seed)} numbers for {self.num_games} games; give one a game, or one for all")
+                raise ValueError(
+                    f"seed has {len(seed)} numbers for {self.num_games} games; give one a game, or one for all"
+                )
             seeds = np.array([_seed_bits(one) for one in seed], np.uint64)
             streams = np.zeros(self.num_games, np.int64)
         seed_games(self.records, seeds, streams, self._sample_states)
@@ -354,7 +370,7 @@ class Games:
 
         Returns how many deals were scored; or -1 - i if the action of game i is not legal: then nothing has changed.
         """
-        return step_games(  # type: ignore[no-any-return]  # numba has no types
+        return step_games(
             self.records, self.tables, self.layout, actions, self._flags, self.observations, self.action_masks,
             self.seats, self.rewards, self.terminated, self.truncated,
         )  # fmt: skip
@@ -368,8 +384,14 @@ class Games:
         """
         n = self.num_games
         seats = np.asarray(seats)
-        if seats.shape != (n,) or seats.dtype.kind not in "iu" or np.any((seats < NOBODY) | (seats >= self.rules.players)):
-            raise ValueError(f"seats must be {n} whole numbers -1..{self.rules.players - 1}, one a game; given: {seats}")
+        if (
+            seats.shape != (n,)
+            or seats.dtype.kind not in "iu"
+            or np.any((seats < NOBODY) | (seats >= self.rules.players))
+        ):
+            raise ValueError(
+                f"seats must be {n} whole numbers -1..{self.rules.players - 1}, one a game; given: {seats}"
+            )
         observations = _buffer("observations", observations, self.observations.shape, np.int8)
         action_masks = _buffer("action_masks", action_masks, (n, NUM_ACTIONS), np.int8)
         observe_games(self.records, self.tables, self.layout, seats.astype(np.int8), observations, action_masks)
@@ -384,8 +406,10 @@ class Games:
         Returns:
             (N,) int64, an array that the next call overwrites; -1 where nothing is legal.
         """
-        masks = self.action_masks if action_masks is None else _buffer(
-            "action_masks", action_masks, (self.num_games, NUM_ACTIONS), np.int8
+        masks = (
+            self.action_masks
+            if action_masks is None
+            else _buffer("action_masks", action_masks, (self.num_games, NUM_ACTIONS), np.int8)
         )
         sample_actions(masks, self._sample_states, self._actions)
         return self._actions
@@ -411,7 +435,7 @@ class Sampler:
 
     def __call__(self, action_mask: np.ndarray) -> int:
         """A legal action of a mask (70,); -1 if nothing is legal."""
-        return sample_action(action_mask, self._states)  # type: ignore[no-any-return]  # numba has no types
+        return sample_action(action_mask, self._states)
 
 
 def check_episode(rules: GameRules, episode: str, reward: str, max_deals: int) -> None:
@@ -447,7 +471,12 @@ def _buffer(name: str, array: np.ndarray | None, shape: tuple[int, ...], dtype: 
     """The caller's array if it fits, or a new one."""
     if array is None:
         return np.zeros(shape, dtype)
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+    if (
+        not isinstance(array, np.ndarray)
+        or array.shape != shape
+        or array.dtype != dtype
+        or not array.flags.c_contiguous
+    ):
         given = f"{array.shape}, {array.dtype}" if isinstance(array, np.ndarray) else repr(type(array))
         raise ValueError(f"{name} must be a contiguous array of shape {shape}, type {np.dtype(dtype)}; given: {given}")
     return array

@@ -31,7 +31,9 @@ def illegal_action(games: np.ndarray, index: int, rules: GameRules, action: obje
     g = games[index]
     legal = legal_actions(g)
     if g.phase == OVER:
-        return IllegalActionError(f"action {action!r} after the end: no action is legal, reset first", NOBODY, action, [])
+        return IllegalActionError(
+            f"action {action!r} after the end: no action is legal, reset first", NOBODY, action, []
+        )
     is_action = isinstance(action, int | np.integer) and 0 <= action < NUM_ACTIONS
     shown = f"{action_text(int(action))} (action {action})" if is_action else f"{action!r}"  # type: ignore[call-overload]
     reason = _reason(g, rules, int(action)) if is_action else f"actions are the whole numbers 0..{NUM_ACTIONS - 1}"  # type: ignore[call-overload]

@@ -5,22 +5,18 @@ writes it and `decode` reads it back. Seats and teams are relative to the seat t
 to its left, and so on; team 0 is its own.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-# (kernels take records of numba's, which have no static type)
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from smear_env._jit import kernel, write_byte, write_number
+from smear_env._jit import Buffer, int64, kernel, write_byte, write_number
 from smear_env.actions import NUM_ACTIONS
 from smear_env.cards import JOKERS, NUM_SUITS, SUITS, bit, count
-from smear_env.rules import (
-    GAME, KINDS, NOBODY, OVER, PHASES, GameRules, make_tables,
-)  # fmt: skip
+from smear_env.rules import GAME, KINDS, NOBODY, OVER, PHASES, GameRules, Tables, make_tables
+from smear_env.state import Game
 
 SCORE_SHIFT = 6
 SCORE_BASE = 1 << SCORE_SHIFT
@@ -93,10 +89,11 @@ BLOCKS = (
     Block("deals", lambda r: 2, "dealings-out n so far in this game, this one included, as n // 64 and n % 64"),
 )
 
-LAYOUT = np.dtype(
-    (np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("size", "i8")], align=True))
-)
+LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("size", "i8")], align=True)))
 """Where each block begins and ends, and the length D of the whole, as the kernels read it."""
+
+Layout: TypeAlias = Any
+"""One row of `LAYOUT`, as kernels get it."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -134,8 +131,9 @@ def block_slice(rules: GameRules, name: str) -> slice:
 
 # --- Encode ------------------------------------------------------------------------------------------------------
 
+
 @kernel
-def write_bits(buffer, begin, end, word):
+def write_bits(buffer: Buffer, begin: int, end: int, word: int) -> None:
     """Writes the lowest end - begin bits of a word to buffer[begin:end].
 
     It writes eight numbers at a time, hence up to seven past the end: blocks are written in their order, and the
@@ -149,50 +147,53 @@ def write_bits(buffer, begin, end, word):
 
 
 @kernel
-def write_block(buffer, base, block, word):
+def write_block(buffer: Buffer, base: int, block: np.ndarray, word: int) -> None:
     """Writes a word to one block, given by its begin and end, of the observation that begins at buffer[base]."""
     write_bits(buffer, base + block[0], base + block[1], word)
 
 
 @kernel
-def in_pack(cards, t):
+def in_pack(cards: int, t: Tables) -> int:
     """A set of cards numbered as they stand in the pack: without gaps for the ranks that it lacks."""
     if t.low_rank == 0:
         return cards
     ranks = 13 - t.low_rank
-    suit = (np.int64(1) << ranks) - 1
-    dense = np.int64(0)
+    suit = (int64(1) << ranks) - 1
+    dense = int64(0)
     for s in range(NUM_SUITS):
         dense |= ((cards >> (13 * s + t.low_rank)) & suit) << (ranks * s)
     return dense | ((cards >> JOKERS[0]) << (ranks * NUM_SUITS))
 
 
 @kernel
-def left_of(index, size):
+def left_of(index: int, size: int) -> int:
     """The next seat or team clockwise, without a branch or a division."""
-    return (index + 1) * np.int64(index + 1 < size)
+    return (index + 1) * int64(index + 1 < size)
 
 
 @kernel
-def relative(index, seat, size):
+def relative(index: int, seat: int, size: int) -> int:
     """A seat or team as seen from another: how many places to the left."""
-    return index - seat + size * np.int64(index < seat)
+    return index - seat + size * int64(index < seat)
 
 
 @kernel
-def one_hot(index, seat, size):
-    """The bit for a seat or team as seen from another; no bit for NOBODY."""
-    return np.int64(index != NOBODY) << relative(index, seat, size)  # without a branch, here and below: half the time
+def one_hot(index: int, seat: int, size: int) -> int:
+    """The bit for a seat or team as seen from another; no bit for NOBODY.
+
+    It has no branch, like all that follows: the processor would guess wrong half the time.
+    """
+    return int64(index != NOBODY) << relative(index, seat, size)
 
 
 @kernel
-def knows_trump(g, seat):
+def knows_trump(g: Game, seat: int) -> bool:
     """Whether a seat knows what trump is: everybody once it is public, before that the bidder (F-8)."""
     return g.trump != NOBODY and (g.trump_public or seat == g.bidder)
 
 
 @kernel
-def encode(g, t, o, seat, buffer, base):
+def encode(g: Game, t: Tables, o: Layout, seat: int, buffer: Buffer, base: int) -> None:
     """Writes what a seat sees to buffer[base : base + D], every number of it. `o` is the row of the layout.
 
     `buffer` is `buffer_of` an array (N, D).
@@ -201,7 +202,7 @@ def encode(g, t, o, seat, buffer, base):
     write_block(buffer, base, o.hand, in_pack(g.hand[seat], t))
     if o.discards[0] < o.discards[1]:
         write_block(buffer, base, o.discards, in_pack(g.discards[seat], t))
-        kept = in_pack(g.kept, t) if seat == g.actor else np.int64(0)
+        kept = in_pack(g.kept, t) if seat == g.actor else int64(0)
         write_block(buffer, base, o.kept, kept)
     at = base + o.played[0]
     other = seat
@@ -209,7 +210,7 @@ def encode(g, t, o, seat, buffer, base):
         write_bits(buffer, at, at + t.deck_size, in_pack(g.played[other], t))
         at += t.deck_size
         other = left_of(other, players)
-    table = np.int64(0)
+    table = int64(0)
     for card in g.trick[:players]:
         if card != NOBODY:
             table |= bit(card)
@@ -220,16 +221,16 @@ def encode(g, t, o, seat, buffer, base):
 
 
 @kernel
-def encode_signals(g, t, o, seat, buffer, base):
+def encode_signals(g: Game, t: Tables, o: Layout, seat: int, buffer: Buffer, base: int) -> None:
     """The blocks that tell of the others: voids and draws in one word, bids in another."""
     draws_at = o.draws[0] - o.voids[0]
     bid_width = t.max_bid - t.min_bid + 2
-    signals, bids = np.int64(0), np.int64(0)
+    signals, bids = int64(0), int64(0)
     other = seat
     for k in range(t.players):
         if k > 0:
-            signals |= np.int64(g.voids[other]) << (NUM_SUITS * (k - 1))
-        drawn = (np.int64(1) << (g.draws[other] + 1)) >> 1  # no bit for NOBODY
+            signals |= int64(g.voids[other]) << (NUM_SUITS * (k - 1))
+        drawn = (int64(1) << (g.draws[other] + 1)) >> 1  # no bit for NOBODY
         signals |= drawn << (draws_at + k * (t.max_discard + 1))
         bids |= t.bid_bit[g.bids[other] + 1] << (k * bid_width)
         other = left_of(other, t.players)
@@ -238,17 +239,17 @@ def encode_signals(g, t, o, seat, buffer, base):
 
 
 @kernel
-def encode_table(g, t, o, seat, buffer, base):
+def encode_table(g: Game, t: Tables, o: Layout, seat: int, buffer: Buffer, base: int) -> None:
     """The blocks that tell how the table stands, in one word: dealer, bidder, leader, phase, trump, points."""
     begin = o.dealer[0]
     team = t.team_of[seat]
-    phase = count(t.phases & ((np.int64(1) << g.phase) - 1))  # its place among the phases that the game has
+    phase = count(t.phases & ((int64(1) << g.phase) - 1))  # its place among the phases that the game has
     word = one_hot(g.dealer, seat, t.players)
     word |= one_hot(g.bidder, seat, t.players) << (o.bidder[0] - begin)
     word |= one_hot(g.leader, seat, t.players) << (o.leader[0] - begin)
-    word |= np.int64(1) << (o.phase[0] - begin + phase)
+    word |= int64(1) << (o.phase[0] - begin + phase)
     if knows_trump(g, seat):
-        word |= np.int64(1) << (o.trump[0] - begin + g.trump)
+        word |= int64(1) << (o.trump[0] - begin + g.trump)
     at = o.points[0] - begin
     for kind in range(GAME):
         if t.kind_points[kind]:
@@ -258,12 +259,12 @@ def encode_table(g, t, o, seat, buffer, base):
 
 
 @kernel
-def encode_numbers(g, t, o, seat, buffer, base):
+def encode_numbers(g: Game, t: Tables, o: Layout, seat: int, buffer: Buffer, base: int) -> None:
     """The blocks that are numbers: card points, scores, deals."""
     other = t.team_of[seat]
     for k in range(t.teams):
         write_number(buffer, base + o.card_points[0] + k, g.card_points[other])
-        score = np.int64(g.scores[other])
+        score = int64(g.scores[other])
         high = (score + ((score >> 63) & (SCORE_BASE - 1))) >> SCORE_SHIFT  # division that rounds towards zero
         write_number(buffer, base + o.scores[0] + 2 * k, high)
         write_number(buffer, base + o.scores[0] + 2 * k + 1, score - (high << SCORE_SHIFT))
@@ -273,11 +274,11 @@ def encode_numbers(g, t, o, seat, buffer, base):
 
 
 @kernel
-def encode_mask(g, seat, buffer, base):
-    """Writes the action mask to buffer[base : base + 70]: 1 for each legal action of the actor, all 0 for another seat."""
-    cards, calls = np.int64(0), np.int64(0)
+def encode_mask(g: Game, seat: int, buffer: Buffer, base: int) -> None:
+    """Writes the action mask to buffer[base : base + 70]: 1 for each legal action of the actor, 0 for other seats."""
+    cards, calls = int64(0), int64(0)
     if seat == g.actor:
-        cards, calls = g.legal_cards, np.int64(g.legal_calls)
+        cards, calls = g.legal_cards, int64(g.legal_calls)
     write_bits(buffer, base, base + 56, cards | ((calls & 3) << 54))
     write_byte(buffer, base + 56, (calls >> 2) & 255)
     write_byte(buffer, base + 62, (calls >> 8) & 255)
@@ -292,7 +293,7 @@ def state_size(rules: GameRules) -> int:
 
 
 @kernel
-def encode_state(g, t, o, buffer):
+def encode_state(g: Game, t: Tables, o: Layout, buffer: Buffer) -> None:
     """Writes everything but the order of the stock to `buffer`, from seat 0.
 
     Each seat's hand, each seat's discards, the stock (one bit a card each), trump even if private, who is to decide,
@@ -305,12 +306,12 @@ def encode_state(g, t, o, buffer):
     for seat in range(t.players):
         write_bits(buffer, at, at + t.deck_size, in_pack(g.discards[seat], t))
         at += t.deck_size
-    stock = np.int64(0)
+    stock = int64(0)
     for place in range(g.next_card, t.deck_size):
         stock |= bit(g.deck[place])
     write_bits(buffer, at, at + t.deck_size, in_pack(stock, t))
     at += t.deck_size
-    write_bits(buffer, at, at + NUM_SUITS, np.int64(1) << g.trump if g.trump != NOBODY else np.int64(0))
+    write_bits(buffer, at, at + NUM_SUITS, int64(1) << g.trump if g.trump != NOBODY else int64(0))
     at += NUM_SUITS
     write_bits(buffer, at, at + t.players, one_hot(g.actor, 0, t.players))
     at += t.players
@@ -422,4 +423,4 @@ def observation_table(rules: GameRules) -> list[tuple[str, str, int, str]]:
     ]
 
 
-assert NUM_ACTIONS == 70 and OVER == len(PHASES) - 1  # encode_mask and the phase block are written for these
+assert NUM_ACTIONS == 70 and len(PHASES) - 1 == OVER  # encode_mask and the phase block are written for these

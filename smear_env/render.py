@@ -22,7 +22,7 @@ def ansi(games: np.ndarray, index: int, rules: GameRules, perspective: int | str
         perspective: the seat that looks, which sees its own cards only; or "all".
     """
     g = games[index]
-    trump_known = g.trump != NOBODY and (perspective == ALL or bool(knows_trump(g, perspective)))
+    trump_known = g.trump != NOBODY and (perspective == ALL or knows_trump(g, int(perspective)))
     heading = [
         f"deal {g.deals}",
         f"dealer {g.dealer}",
@@ -33,7 +33,7 @@ def ansi(games: np.ndarray, index: int, rules: GameRules, perspective: int | str
         f"leader {_or_dash(g.leader)}",
         f"to move {_or_dash(g.actor)}",
     ]
-    rows = [("seat", "team", "score", "bid", "drew", "table", "cards", "hand")]
+    rows: list[tuple[str, ...]] = [("seat", "team", "score", "bid", "drew", "table", "cards", "hand")]
     for seat in range(rules.players):
         rows.append(_seat_row(g, rules, seat, visible=perspective in (ALL, seat)))
     points = [f"{kind} {_holder(g.kinds[i])}" for i, kind in enumerate(KINDS[:-1]) if _is_played_for(rules, i)]

@@ -4,17 +4,14 @@
 searches gets no more than a hidden record, so it cannot cheat.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-# (kernels take records of numba's, which have no static type)
-
 import numpy as np
 
-from smear_env._jit import kernel
+from smear_env._jit import int64, kernel
 from smear_env.cards import NO_CARDS, NUM_CARDS, NUM_SUITS, bit, count, holds, lowest
 from smear_env.engine import find_legal, random_below
 from smear_env.observe import knows_trump
-from smear_env.rules import KEEP, MAX_SEATS, NOBODY, OVER, PLAY, TRUMP, GameRules, make_tables
-from smear_env.state import new_games
+from smear_env.rules import KEEP, MAX_SEATS, NOBODY, OVER, PLAY, TRUMP, GameRules, Tables, make_tables
+from smear_env.state import Game, new_games
 
 # Where an unseen card can be: in the hand of a seat, among its discards, in the stock.
 _DISCARDS = MAX_SEATS
@@ -29,7 +26,7 @@ SWEEPS = 20
 
 
 @kernel
-def drawn_before(g, t, seat):
+def drawn_before(g: Game, t: Tables, seat: int) -> int:
     """How many cards of the stock were dealt before a seat's turn in the exchange."""
     drawn = 0
     other = (g.dealer + 1) % t.players
@@ -40,7 +37,7 @@ def drawn_before(g, t, seat):
 
 
 @kernel
-def has_seen_place(g, t, seat, place):
+def has_seen_place(g: Game, t: Tables, seat: int, place: int) -> bool:
     """Whether a seat has seen the card at a place of the deck come to it: dealt, drawn, taken as stock or widow."""
     dealt = t.players * t.hand_cards
     if place < dealt:
@@ -54,7 +51,7 @@ def has_seen_place(g, t, seat, place):
 
 
 @kernel
-def hide_game(games, tables, i, seat, hidden):
+def hide_game(games: np.ndarray, tables: np.ndarray, i: int, seat: int, hidden: np.ndarray) -> None:
     """Copies game i to hidden[0] without what the seat has not seen."""
     g, t, h = games[i], tables[0], hidden[0]
     hidden[0] = games[i]
@@ -90,12 +87,12 @@ def hide(games: np.ndarray, index: int, rules: GameRules, seat: int) -> np.ndarr
 
 
 @kernel
-def hand_size(g, t, seat):
+def hand_size(g: Game, t: Tables, seat: int) -> int:
     """How many cards everybody knows a seat to hold, a throw under way not counted."""
     size = t.hand_cards - g.tricks
     if g.phase == PLAY and g.trick[seat] != NOBODY:
         size -= 1
-    if g.phase == KEEP and seat == g.actor or g.phase == TRUMP and seat == g.bidder:
+    if (g.phase == KEEP and seat == g.actor) or (g.phase == TRUMP and seat == g.bidder):
         size += t.deck_size - t.players * t.hand_cards - drawn_before(g, t, seat) if t.max_discard else t.widow
         if g.phase == TRUMP and not t.pitched:
             size = t.hand_cards
@@ -103,7 +100,7 @@ def hand_size(g, t, seat):
 
 
 @kernel
-def discard_size(g, t, seat):
+def discard_size(g: Game, t: Tables, seat: int) -> int:
     """How many cards a seat has laid aside for good."""
     if g.draws[seat] > 0:
         return g.draws[seat]
@@ -116,9 +113,9 @@ def discard_size(g, t, seat):
 
 
 @kernel
-def allowed_cards(g, t, seat, place):
+def allowed_cards(g: Game, t: Tables, seat: int, place: int) -> int:
     """Cards that may lie at one of the places of a seat: none of a suit it is void in, no trumps thrown (S-15)."""
-    everything = (np.int64(1) << NUM_CARDS) - 1
+    everything = (int64(1) << NUM_CARDS) - 1
     if place < _DISCARDS:
         for suit in range(NUM_SUITS):
             if (g.voids[seat] >> suit) & 1:
@@ -130,7 +127,9 @@ def allowed_cards(g, t, seat, place):
 
 
 @kernel
-def trumps_out_of_place(g, t, trump, owner, places, cards, size):
+def trumps_out_of_place(
+    g: Game, t: Tables, trump: int, owner: int, places: np.ndarray, cards: np.ndarray, size: int
+) -> int:
     """Trumps among the discards of the one who went back to six, unless all his six are trumps (S-17, F-9)."""
     trumps = t.suit_cards[trump, trump]
     kept_plain = count(g.played[owner] & ~trumps)
@@ -144,7 +143,9 @@ def trumps_out_of_place(g, t, trump, owner, places, cards, size):
 
 
 @kernel
-def violations(g, t, owner, allowed, places, cards, size):
+def violations(
+    g: Game, t: Tables, owner: int, allowed: np.ndarray, places: np.ndarray, cards: np.ndarray, size: int
+) -> int:
     """How many cards lie where they cannot."""
     wrong = 0
     for k in range(size):
@@ -156,7 +157,7 @@ def violations(g, t, owner, allowed, places, cards, size):
 
 
 @kernel
-def resample_game(hidden, tables, seat, seed_state, full):
+def resample_game(hidden: np.ndarray, tables: np.ndarray, seat: int, seed_state: np.uint64, full: np.ndarray) -> bool:
     """Fills hidden[0], what a seat knows, up to a whole game in full[0]. Returns whether it could.
 
     Unseen cards are laid at random where there is room and then exchanged in random pairs whenever no more of them lie
@@ -172,7 +173,7 @@ def resample_game(hidden, tables, seat, seed_state, full):
     places = np.zeros(NUM_CARDS, np.int64)
     cards = np.zeros(NUM_CARDS, np.int64)
     allowed = np.zeros(_NUM_PLACES, np.int64)
-    allowed[_STOCK] = (np.int64(1) << NUM_CARDS) - 1
+    allowed[_STOCK] = (int64(1) << NUM_CARDS) - 1
     size = 0
     for other in range(t.players):
         if other != seat:
@@ -219,7 +220,7 @@ def resample_game(hidden, tables, seat, seed_state, full):
 
 
 @kernel
-def back_to_six(g, t, seat):
+def back_to_six(g: Game, t: Tables, seat: int) -> int:
     """The other seat whose discards have to be explained by what it kept, or NOBODY."""
     if g.phase != PLAY:
         return NOBODY
@@ -228,7 +229,7 @@ def back_to_six(g, t, seat):
 
 
 @kernel
-def choose_commitment(g, t, seat):
+def choose_commitment(g: Game, t: Tables, seat: int) -> None:
     """A suit that the bidder can have committed himself to, if the seat does not know it (F-8 to F-10)."""
     if g.trump != NOBODY or not t.widow or g.phase not in (KEEP, PLAY):
         return
@@ -249,7 +250,7 @@ def choose_commitment(g, t, seat):
 
 
 @kernel
-def longest_suit(g, t):
+def longest_suit(g: Game, t: Tables) -> int:
     """The suit of which the bidder has most cards, discards included."""
     best, most = 0, -1
     for suit in range(NUM_SUITS):
@@ -260,7 +261,7 @@ def longest_suit(g, t):
 
 
 @kernel
-def swap_discards(g, t, suit):
+def swap_discards(g: Game, t: Tables, suit: int) -> None:
     """Takes the cards of a suit out of the bidder's discards, for cards of his hand of other suits, while he can."""
     members = t.suit_cards[NOBODY, suit]
     while g.discards[g.bidder] & members != 0 and g.hand[g.bidder] & ~members != 0:
@@ -271,8 +272,8 @@ def swap_discards(g, t, suit):
 
 
 @kernel
-def take_some(g, cards, n):
-    """n cards of a set, all choices equally likely."""
+def take_some(g: Game, cards: int, n: int) -> int:
+    """N cards of a set, all choices equally likely."""
     taken = NO_CARDS
     for _ in range(n):
         left = cards & ~taken
@@ -283,7 +284,7 @@ def take_some(g, cards, n):
 
 
 @kernel
-def write_places(g, place, cards):
+def write_places(g: Game, place: int, cards: int) -> int:
     """Lays a set of cards on the deck in random order, from a place on; returns the next place."""
     while cards != 0:
         card = take_some(g, cards, 1)
@@ -294,7 +295,7 @@ def write_places(g, place, cards):
 
 
 @kernel
-def lay_deck(g, t, seat):
+def lay_deck(g: Game, t: Tables, seat: int) -> None:
     """Puts the deck into an order in which the hands, the draws and the stock came about."""
     dealt = t.players * t.hand_cards
     place_drawn = dealt
@@ -323,7 +324,7 @@ def lay_deck(g, t, seat):
 
 
 @kernel
-def begin_turn(g, t, seat):
+def begin_turn(g: Game, t: Tables, seat: int) -> None:
     """Another seat in the middle of its throw or its keeping is put at the beginning of that turn."""
     if g.phase == KEEP and g.actor != seat:
         g.kept = g.hand[g.actor] & t.suit_cards[g.trump, g.trump]
@@ -348,5 +349,3 @@ def resample(hidden: np.ndarray, rules: GameRules, seat: int, seed: int) -> np.n
     if not resample_game(hidden, make_tables(rules), seat, state, full):
         raise ValueError("no deal was found that agrees with this record; it must come from hide() for the same seat")
     return full
-
-

@@ -93,9 +93,7 @@ class GameRules:
         At("auction.all_pass", "when everybody passes (O-4)", _ALL_PASS),
     ] = "redeal_same"
     max_bid_ends: Annotated[bool, At("auction.max_bid_ends", "the highest bid ends the auction (O-3)")] = True
-    widow: Annotated[
-        int, Meta(ge=0, le=6), At("widow.size", "undealt cards the bidder takes (O-11)", (0, 1, 2, 3))
-    ] = 0
+    widow: Annotated[int, Meta(ge=0, le=6), At("widow.size", "undealt cards the bidder takes (O-11)", (0, 1, 2, 3))] = 0
     exchange_who: Annotated[
         Literal["none", "bidder", "non_dealers", "all"],
         At("exchange.who", "who exchanges cards (O-16)", ("none", "bidder", "non_dealers")),
@@ -130,9 +128,7 @@ class GameRules:
     ] = "strict"
     high: Annotated[Literal["ace", "in_play"], At("points.high.card", "what scores high (O-5)")] = "ace"
     low: Annotated[Literal["fixed", "in_play"], At("points.low.card", "what scores low (O-6)")] = "fixed"
-    low_to: Annotated[
-        Literal["player", "taker"], At("points.low.to", "who scores low (S-25)", ("player",))
-    ] = "player"
+    low_to: Annotated[Literal["player", "taker"], At("points.low.to", "who scores low (S-25)", ("player",))] = "player"
     jack_point: Annotated[int, Meta(ge=0, le=1), At("points.jack", "points for the (right) jack (O-13)")] = 1
     left_point: Annotated[int, Meta(ge=0, le=1), At("points.left", "points for the left bauer (O-13)")] = 1
     joker_point: Annotated[int, Meta(ge=0, le=1), At("points.joker", "points for the joker (O-13)")] = 1
@@ -142,9 +138,9 @@ class GameRules:
     ] = 1
     game_tie: Annotated[Literal["nobody"], At("points.game.tie", "who gets a tied game point (S-28)")] = "nobody"
     target: Annotated[int, Meta(ge=1, le=500), At("match.target", "points that end the game (O-2)")] = 21
-    finish: Annotated[
-        Literal["any_team", "bidder_only"], At("match.finish", "who can win in a deal (O-7)")
-    ] = "any_team"
+    finish: Annotated[Literal["any_team", "bidder_only"], At("match.finish", "who can win in a deal (O-7)")] = (
+        "any_team"
+    )
     defender_cap: Annotated[
         Literal["none", "target_minus_1", "target"], At("match.defender_cap", "how high other teams rise (O-8)")
     ] = "none"
@@ -385,9 +381,7 @@ def load_rules(path: str | Path) -> GameRules:
     for place, value in places.items():
         if place in _FIXED:
             if value != _FIXED[place]:
-                raise ValueError(
-                    f"{path}: {place} = {value!r} is not implemented yet; implemented: {_FIXED[place]!r}"
-                )
+                raise ValueError(f"{path}: {place} = {value!r} is not implemented yet; implemented: {_FIXED[place]!r}")
         elif place in KEYWORD_AT:
             options[KEYWORD_AT[place]] = value
         else:
@@ -525,7 +519,12 @@ def make_tables(rules: GameRules) -> np.ndarray:
             t.suit_cards[row, suit] = set_of(card for card in pack if t.suit_of[row, card] == suit)
     t.kind_points[:] = [1, 1, rules.jack_point, rules.left_point, rules.joker_point, 1]
     t.players, t.teams, t.hand_cards, t.deck_size = rules.players, rules.teams, rules.hand_cards, rules.deck_size
-    t.low_rank, t.min_bid, t.max_bid, t.max_bid_ends = rules.low_rank - 2, rules.min_bid, rules.max_bid, rules.max_bid_ends
+    t.low_rank, t.min_bid, t.max_bid, t.max_bid_ends = (
+        rules.low_rank - 2,
+        rules.min_bid,
+        rules.max_bid,
+        rules.max_bid_ends,
+    )
     t.bid_bit[1] = 1
     for bid in range(rules.min_bid, rules.max_bid + 1):
         t.bid_bit[bid + 1] = 1 << (bid - rules.min_bid + 1)
@@ -559,6 +558,11 @@ def make_tables(rules: GameRules) -> np.ndarray:
 def rules_table(rules: GameRules) -> list[tuple[str, str, str, str]]:
     """Every option as (keyword, value, meaning, allowed), in their order."""
     return [
-        (option.name, _option_text(getattr(rules, option.name)), OPTIONS[option.name].meaning, allowed_values(option.name))
+        (
+            option.name,
+            _option_text(getattr(rules, option.name)),
+            OPTIONS[option.name].meaning,
+            allowed_values(option.name),
+        )
         for option in fields(rules)
     ]

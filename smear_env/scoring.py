@@ -3,21 +3,19 @@
 Kernels over `g`, a row of the record, and `t`, the row of the tables. Clause numbers are those of RULES.md.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-# (kernels take records of numba's, which have no static type)
+import numpy as np
 
 from smear_env._jit import kernel
 from smear_env.cards import holds
-from smear_env.rules import GAME, HIGH, LOW, NOBODY, OVER
+from smear_env.rules import GAME, HIGH, LOW, NOBODY, OVER, Tables
+from smear_env.state import Game
 
 
 @kernel
-def award_played_card(g, t, seat, card):
+def award_played_card(g: Game, t: Tables, seat: int, card: int) -> None:
     """High and low go to the team of whoever plays the card (S-24, S-25; O-5, O-6)."""
     strength = t.strength[g.trump, card]
-    if holds(t.high_cards[g.trump], card) and (
-        g.high_card == NOBODY or strength > t.strength[g.trump, g.high_card]
-    ):
+    if holds(t.high_cards[g.trump], card) and (g.high_card == NOBODY or strength > t.strength[g.trump, g.high_card]):
         g.high_card = card
         g.kinds[HIGH] = t.team_of[seat]
     if holds(t.low_cards[g.trump], card) and (g.low_card == NOBODY or strength < t.strength[g.trump, g.low_card]):
@@ -26,7 +24,7 @@ def award_played_card(g, t, seat, card):
 
 
 @kernel
-def award_trick(g, t, winner):
+def award_trick(g: Game, t: Tables, winner: int) -> None:
     """The card points on the table, and right, left and joker among them, go to the winner's team (S-26 to S-28)."""
     team = t.team_of[winner]
     for seat in range(t.players):
@@ -38,7 +36,7 @@ def award_trick(g, t, winner):
 
 
 @kernel
-def card_points_of(cards, t):
+def card_points_of(cards: int, t: Tables) -> int:
     """The card points of a set of cards."""
     points = 0
     for card in t.deck[: t.deck_size]:
@@ -48,7 +46,7 @@ def card_points_of(cards, t):
 
 
 @kernel
-def score_deal(g, t):
+def score_deal(g: Game, t: Tables) -> None:
     """Writes the result of a deal whose last trick is taken: points, change of score, winners (S-28 to S-35)."""
     bidding_team = t.team_of[g.bidder]
     g.last_bidder, g.last_bid, g.last_trump = g.bidder, g.bid, g.trump
@@ -81,7 +79,7 @@ def score_deal(g, t):
 
 
 @kernel
-def team_with_most(points, teams):
+def team_with_most(points: np.ndarray, teams: int) -> int:
     """The one team that has the most, or NOBODY when several share it (S-28)."""
     best = 0
     for team in range(1, teams):
@@ -94,7 +92,7 @@ def team_with_most(points, teams):
 
 
 @kernel
-def winning_teams(g, t, bidding_team, made_bid):
+def winning_teams(g: Game, t: Tables, bidding_team: int, made_bid: bool) -> int:
     """The teams that win with the scores as they are, as bits; 0 when the game goes on (S-33 to S-35)."""
     bidder_is_there = g.scores[bidding_team] >= t.target
     if t.bidder_only:  # O-7
@@ -118,7 +116,7 @@ def winning_teams(g, t, bidding_team, made_bid):
 
 
 @kernel
-def forfeit(g, t, seat):
+def forfeit(g: Game, t: Tables, seat: int) -> None:
     """Ends the game as if the seat's team had been set at the highest bid, nothing for the others."""
     for team in range(t.teams):
         g.last_delta[team] = -t.max_bid if team == t.team_of[seat] else 0

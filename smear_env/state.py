@@ -85,9 +85,7 @@ FIELDS = (
     Field("winners", "i1", (), PUBLIC, "bit TEAM set for each team that has won the game"),
 )
 
-GAME = np.dtype(
-    (np.record, np.dtype([(field.name, field.type, field.shape) for field in FIELDS], align=True))
-)
+GAME = np.dtype((np.record, np.dtype([(field.name, field.type, field.shape) for field in FIELDS], align=True)))
 
 
 def new_games(num_games: int, one_deal: bool = False, max_deals: int = 100) -> np.ndarray:

@@ -70,7 +70,8 @@ class Table:
 
     def observation(self, seat: int) -> np.ndarray:
         """What a seat sees, (D,) int8."""
-        return self.games.observe(np.array([seat]))[0][0]
+        observation: np.ndarray = self.games.observe(np.array([seat]))[0][0]
+        return observation
 
     def facts(self, seat: int) -> Facts:
         """What a seat sees, in words."""
@@ -271,7 +272,10 @@ def position(
     g.bidder, g.bid = bidder, rules.min_bid if bid is None else bid
     g.bids[: rules.players] = 0
     g.bids[bidder] = g.bid
-    g.trump, g.trump_public = trump_suit, bool(trump is not None and (rules.trump_choice == "named" or tricks or table_cards))
+    g.trump, g.trump_public = (
+        trump_suit,
+        bool(trump is not None and (rules.trump_choice == "named" or tricks or table_cards)),
+    )
     g.phase, g.leader, g.tricks = PHASES.index("play"), leader, tricks
     g.actor = (leader + len(table_cards)) % rules.players
     g.trick_leaders[: tricks + 1] = leader
@@ -324,7 +328,9 @@ def _fill(
         fitting = [card for card in rest if not forbidden[seat] >> card & 1]
         missing = size - len(hand)
         if missing < 0 or missing > len(fitting):
-            raise ValueError(f"seat {seat} should hold {size} cards; {len(hand)} are named, {len(fitting)} could be added")
+            raise ValueError(
+                f"seat {seat} should hold {size} cards; {len(hand)} are named, {len(fitting)} could be added"
+            )
         filled[seat] = hand + fitting[:missing]
         rest = [card for card in rest if card not in filled[seat]]
     return filled, rest

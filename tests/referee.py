@@ -73,7 +73,7 @@ class Options:
         for keyword, values in known.items():
             if getattr(self, keyword) not in values:
                 raise ValueError(f"{keyword}={getattr(self, keyword)!r} is not one of {values}")
-        if not self.exchange_discard.startswith("up_to_") or not self.exchange_discard[len("up_to_"):].isdigit():
+        if not self.exchange_discard.startswith("up_to_") or not self.exchange_discard[len("up_to_") :].isdigit():
             raise ValueError(f"exchange_discard={self.exchange_discard!r} is not up_to_N")
         if not set(self.protected) <= {"ace", "right", "left", "low", "joker"}:
             raise ValueError(f"protected={self.protected!r} has an unknown name")
@@ -96,7 +96,7 @@ class Options:
 
 def _most_throws(options: Options) -> int:
     """The N of exchange_discard="up_to_N" (O-16)."""
-    return int(options.exchange_discard[len("up_to_"):])
+    return int(options.exchange_discard[len("up_to_") :])
 
 
 def pack(options: Options) -> list[str]:
@@ -210,7 +210,7 @@ class Deal:
         if self.phase == "bid":
             self._do_bid(action)
         elif self.phase == "trump":
-            self._do_trump(action[len("trump "):])
+            self._do_trump(action[len("trump ") :])
         elif self.phase == "exchange":
             self._do_throw(action)
         elif self.phase == "keep":
@@ -281,7 +281,7 @@ class Deal:
 
     def _do_bid(self, action: str) -> None:
         if action != "pass":
-            self.bid = int(action[len("bid "):])
+            self.bid = int(action[len("bid ") :])
             self.bidder = self.actor
         # S-10: the auction ends after the dealer's turn, or at once on the highest bid (unless O-3 says otherwise).
         at_once = self.bid == self.options.max_bid and self.options.max_bid_ends
@@ -306,8 +306,8 @@ class Deal:
         takes_widow = options.exchange_who == "bidder" and options.widow > 0
         if takes_widow:
             # F-7: the top cards of the stock, before he names trump or commits himself.
-            self.hands[self.bidder] |= set(self.stock[:options.widow])
-            self.stock = self.stock[options.widow:]
+            self.hands[self.bidder] |= set(self.stock[: options.widow])
+            self.stock = self.stock[options.widow :]
         if options.trump_choice == "pitched" and not takes_widow:
             self._start_play()  # F-8: with no widow there is no commitment
             return
@@ -316,7 +316,7 @@ class Deal:
         if options.trump_choice == "pitched":
             possible = self._legal_trumps()
             if len(possible) == 1:  # not asked
-                self._do_trump(possible.pop()[len("trump "):])
+                self._do_trump(possible.pop()[len("trump ") :])
 
     def _legal_trumps(self) -> set[str]:
         if self.options.trump_choice == "named":
@@ -366,8 +366,8 @@ class Deal:
             if self._thrown < _most_throws(self.options) and self._throwable(seat):
                 return
         # S-14: as many from the top of the stock, only after the last throw.
-        self.hands[seat] |= set(self.stock[:self._thrown])
-        self.stock = self.stock[self._thrown:]
+        self.hands[seat] |= set(self.stock[: self._thrown])
+        self.stock = self.stock[self._thrown :]
         self._next_to_throw(self._left_of(seat))
 
     # ------------------------------------------------------------------ back to six: S-17 to S-19, F-9 to F-11

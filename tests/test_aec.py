@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
-from play import MODULES, RULES, is_near, is_over, make_env, observed, play, points, random_actions, scale, seen
 from pettingzoo.test import api_test, render_test, seed_test
+from play import MODULES, RULES, is_near, is_over, make_env, observed, play, points, random_actions, scale, seen
 
 from smear_env import IllegalActionError, make_rules
 from smear_env.actions import PASS
@@ -222,7 +222,9 @@ OPTION_VALUES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in OPTION_VALUES.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in OPTION_VALUES.items() for value in values]
+)
 def test_rule_options_are_keyword_arguments_and_survive_every_reset(name, value):
     """Design 6.1, 2."""
     env = make_env("four_point" if name == "widow" else "schmier", **{name: value})
@@ -552,7 +554,9 @@ def test_a_game_won_in_its_last_deal_is_terminated_not_truncated():
 # --- Delivery: agents, last, dead steps ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"reward": "win", "target": 3}, {"episode": "deal"}, {"illegal": "terminate"}], ids=str)
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"reward": "win", "target": 3}, {"episode": "deal"}, {"illegal": "terminate"}], ids=str
+)
 @wrapped_and_raw
 @both_games
 def test_every_agent_is_told_of_the_end_once_and_is_paid_in_all_what_the_engine_paid(game, wrapped, kwargs):

@@ -11,7 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from play import (
-    COPIES, MODULES, is_over, make_env, play, random_actions, scale, seen, trajectory_digest,
+    COPIES,
+    MODULES,
+    is_over,
+    make_env,
+    play,
+    random_actions,
+    scale,
+    seen,
+    trajectory_digest,
 )  # fmt: skip
 
 from smear_env import make_rules
@@ -127,7 +135,9 @@ def test_a_state_is_not_shared_with_the_environment_that_took_it(game):
     assert state == env.get_state()
 
 
-@pytest.mark.parametrize("state", [None, {}, 7, {"rules": make_rules("schmier")}, make_env("four_point").get_state()], ids=type)
+@pytest.mark.parametrize(
+    "state", [None, {}, 7, {"rules": make_rules("schmier")}, make_env("four_point").get_state()], ids=type
+)
 @wrapped_and_raw
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, wrapped):
     env = make_env("schmier", wrapped)

@@ -69,7 +69,9 @@ def test_a_list_of_seeds_makes_games_that_batches_of_one_make_and_environments(g
         alone.reset()
         by_number = Games(game, 1, max_deals=3)
         by_number.reset(seed=seed)
-        assert env.deck == games.records[i].deck[: env.rules.deck_size].tolist() and env.dealer == games.records[i].dealer
+        assert (
+            env.deck == games.records[i].deck[: env.rules.deck_size].tolist() and env.dealer == games.records[i].dealer
+        )
         assert contents(alone, 0) == contents(by_number, 0) == contents(games, i)
         actor = f"player_{games.seats[i]}"
         assert (env.observe(actor)["observation"] == games.observations[i]).all()

@@ -43,7 +43,9 @@ def redraw_hidden(games, rules, seat, rng):
             held -= thrown
         g.hand[other], g.discards[other] = draw(pool, held), draw(pool, thrown)
         if other == g.bidder and g.widow:
-            g.widow = draw(list(rng.permutation(list(cards_in(int(g.hand[other]) | int(g.discards[other]))))), rules.widow)
+            g.widow = draw(
+                list(rng.permutation(list(cards_in(int(g.hand[other]) | int(g.discards[other]))))), rules.widow
+            )
     if phase == "keep" and g.actor != seat:
         g.kept = some_of(g.hand[g.actor], rng, rules.hand_cards - 1)
     if g.trump != NOBODY and not g.trump_public and g.bidder != seat:

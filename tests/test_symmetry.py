@@ -53,6 +53,8 @@ def test_renaming_suits_and_turning_the_table_changes_nothing_but_names(game):
             other.step(renamed(action, order))
         assert one.terminations == other.terminations
         assert [other.scores[(team + turn) % teams] for team in range(teams)] == one.scores
-        assert is_near([other.rewards[f"player_{(s + turn) % players}"] for s in range(players)], [*one.rewards.values()])
+        assert is_near(
+            [other.rewards[f"player_{(s + turn) % players}"] for s in range(players)], [*one.rewards.values()]
+        )
         num_scored += one.scores != scores
     assert num_scored

@@ -1,5 +1,7 @@
 """Scripted players: `random` and `greedy`. Kernels read the observation; nothing else is there to read."""
 
+from typing import Any
+
 import numpy as np
 
 from smear_agents._jit import kernel
@@ -9,7 +11,8 @@ from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS
 from smear_env.cards import NUM_CARDS, NUM_SUITS
 from smear_env.engine import mix
 from smear_env.games import choose
-from smear_env.rules import NOBODY
+from smear_env.observe import Layout
+from smear_env.rules import NOBODY, Tables
 
 # --- Random ------------------------------------------------------------------------------------------------------
 
@@ -30,14 +33,16 @@ class RandomAgent(Agent):
 
 
 @kernel
-def random_actions(observations, action_masks, key, weights, actions):
+def random_actions(
+    observations: np.ndarray, action_masks: np.ndarray, key: np.ndarray, weights: np.ndarray, actions: np.ndarray
+) -> None:
     """Writes a legal action for each row, drawn from the key and the digest of the observation."""
     for i in range(actions.size):
         actions[i] = choose(action_masks[i], mix(digest(observations, i, key[0], weights)))
 
 
 @kernel.wrapping
-def digest(observations, i, key, weights):
+def digest(observations: np.ndarray, i: int, key: np.uint64, weights: np.ndarray) -> np.uint64:
     """A multilinear digest of row i, 64 bits."""
     total = key
     for at in range(weights.size):
@@ -78,7 +83,14 @@ class GreedyAgent(Agent):
 
 
 @kernel
-def greedy_actions(observations, action_masks, tables, layout, worth, actions):
+def greedy_actions(
+    observations: np.ndarray,
+    action_masks: np.ndarray,
+    tables: np.ndarray,
+    layout: np.ndarray,
+    worth: np.ndarray,
+    actions: np.ndarray,
+) -> None:
     """Writes greedy's action for each row."""
     t, o, w = tables[0], layout[0], worth[0]
     for i in range(actions.size):
@@ -96,13 +108,13 @@ def greedy_actions(observations, action_masks, tables, layout, worth, actions):
 
 
 @kernel
-def has_call(mask, begin, end):
+def has_call(mask: np.ndarray, begin: int, end: int) -> bool:
     """Whether an action begin..end-1 is legal."""
     return mask[begin:end].any()
 
 
 @kernel
-def trump_of(view, o):
+def trump_of(view: np.ndarray, o: Layout) -> int:
     """The trump suit, or NOBODY."""
     for suit in range(NUM_SUITS):
         if view[o.trump[0] + suit]:
@@ -111,7 +123,7 @@ def trump_of(view, o):
 
 
 @kernel
-def worth_of(view, suit, t, o, w):
+def worth_of(view: np.ndarray, suit: int, t: Tables, o: Layout, w: Any) -> int:
     """What the hand is worth with a suit as trump, in tenths of a point."""
     total = w.base
     for place in range(t.deck_size):
@@ -138,7 +150,7 @@ def worth_of(view, suit, t, o, w):
 
 
 @kernel
-def best_suit(view, mask, t, o, w):
+def best_suit(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Any) -> tuple[int, int]:
     """The suit that the hand is worth most in, among those that may be named now; any suit during the auction."""
     naming = has_call(mask, TRUMP_CLUBS, TRUMP_CLUBS + NUM_SUITS)
     best = NOBODY
@@ -153,7 +165,7 @@ def best_suit(view, mask, t, o, w):
 
 
 @kernel
-def greedy_bid(view, mask, t, o, w):
+def greedy_bid(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Any) -> int:
     """The lowest legal bid if the hand bears it, else a pass; a dealer who must bid bids the lowest."""
     _, worth = best_suit(view, mask, t, o, w)
     for action in range(BID_1, BID_1 + 10):
@@ -166,14 +178,14 @@ def greedy_bid(view, mask, t, o, w):
 
 
 @kernel
-def greedy_trump(view, mask, t, o, w):
+def greedy_trump(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Any) -> int:
     """The suit the hand is worth most in."""
     suit, _ = best_suit(view, mask, t, o, w)
     return TRUMP_CLUBS + suit
 
 
 @kernel
-def greedy_throw(mask, t):
+def greedy_throw(mask: np.ndarray, t: Tables) -> int:
     """Throws the weakest card that is no ace."""
     weakest = DONE
     for card in range(NUM_CARDS):
@@ -183,7 +195,7 @@ def greedy_throw(mask, t):
 
 
 @kernel
-def strongest(mask, t, trump):
+def strongest(mask: np.ndarray, t: Tables, trump: int) -> int:
     """The strongest of the legal cards."""
     best = NOBODY
     for card in range(NUM_CARDS):
@@ -193,13 +205,13 @@ def strongest(mask, t, trump):
 
 
 @kernel
-def value_of(card, t, trump):
+def value_of(card: int, t: Tables, trump: int) -> int:
     """What a card in a trick is worth, in card points."""
     return t.card_points[card] + (SPECIAL if t.kind_of[trump, card] != NOBODY else 0)
 
 
 @kernel
-def greedy_play(view, mask, t, o):
+def greedy_play(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout) -> int:
     """Leads the strongest card; takes a trick with points as cheaply as possible, else throws the least."""
     trump = trump_of(view, o)
     leader = np.int64(0)
@@ -232,7 +244,7 @@ def greedy_play(view, mask, t, o):
 
 
 @kernel
-def table_of(view, t, o, trump, leader):
+def table_of(view: np.ndarray, t: Tables, o: Layout, trump: int, leader: int) -> tuple[int, int, int]:
     """The best card on the table, the relative seat that played it, and what the cards on the table are worth."""
     best, winner = NOBODY, NOBODY
     stake = np.int64(0)
@@ -247,10 +259,8 @@ def table_of(view, t, o, trump, leader):
 
 
 @kernel
-def beats(card, best, t, trump):
+def beats(card: int, best: int, t: Tables, trump: int) -> bool:
     """Whether a card would take the trick from the card that is winning it: of its suit or a trump, and stronger."""
     suit = t.suit_of[trump, card]
     follows = suit == t.suit_of[trump, best] or suit == trump
     return follows and t.strength[trump, card] > t.strength[trump, best]
-
-

@@ -114,7 +114,9 @@ def format_rows(rows: list[dict[str, Any]]) -> str:
     table = [head, *(tuple(f"{row[key]:,}" if isinstance(row[key], int) else row[key] for key in keys) for row in rows)]
     widths = [max(len(line[i]) for line in table) for i in range(len(head))]
     lines = (
-        "  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths)))
+        "  ".join(
+            cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))
+        )
         for line in table
     )
     return "\n".join(lines)

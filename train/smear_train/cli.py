@@ -132,7 +132,9 @@ def _rules(arguments: argparse.Namespace) -> int:
     table = rules_table(rules)
     document = {
         "game": rules.name,
-        "options": {name: {"value": value, "meaning": text, "allowed": allowed} for name, value, text, allowed in table},
+        "options": {
+            name: {"value": value, "meaning": text, "allowed": allowed} for name, value, text, allowed in table
+        },
     }
     text = f"{rules.name}: {rules.players} seats, {rules.teams} teams, {rules.deck_size} cards\n\n"
     return _print(arguments, document, text + _table([("option", "value", "meaning", "allowed"), *table]))
@@ -214,7 +216,9 @@ def _simulate(
         )
     if not arguments.quiet:
         sys.stderr.write(f"{counts['decisions_per_s']:,} decisions/s\n")
-    heading = f"{rules.name}: {arguments.n:,} deals, {counts['thrown_in']:,} thrown in, {counts['decisions']:,} decisions"
+    heading = (
+        f"{rules.name}: {arguments.n:,} deals, {counts['thrown_in']:,} thrown in, {counts['decisions']:,} decisions"
+    )
     return document, f"{heading}\n{_table(rows)}\n{command}"
 
 
