@@ -143,6 +143,16 @@ if JIT:
         return types.none(types.int64, types.int64), lower
 
     @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _store_bits(typing_context: Any, address: Any, word: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = builder.inttoptr(arguments[0], ir.VectorType(ir.IntType(8), 64).as_pointer())
+            bits = builder.bitcast(arguments[1], ir.VectorType(ir.IntType(1), 64))
+            builder.store(builder.zext(bits, ir.VectorType(ir.IntType(8), 64)), place, align=1)
+            return context.get_dummy_value()
+
+        return types.none(types.int64, types.int64), lower
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
     def _store_number(typing_context: Any, address: Any, number: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -176,6 +186,11 @@ if JIT:
         _store_word(buffer + at, _SPREAD_WORD[byte])
 
     @kernel
+    def write_word(buffer: Buffer, at: int, word: int) -> None:
+        """Writes the 64 bits of a word to buffer[at : at + 64] as 64 numbers, in a few vector instructions."""
+        _store_bits(buffer + at, int64(word))
+
+    @kernel
     def write_number(buffer: Buffer, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""
         _store_number(buffer + at, int64(number))
@@ -198,6 +213,11 @@ else:
     def write_byte(buffer: Buffer, at: int, byte: int) -> None:
         """Writes the eight bits of a byte to buffer[at : at + 8] as eight numbers."""
         buffer[at : at + 8] = _SPREAD[byte]
+
+    def write_word(buffer: Buffer, at: int, word: int) -> None:
+        """Writes the 64 bits of a word to buffer[at : at + 64] as 64 numbers."""
+        for byte in range(8):
+            write_byte(buffer, at + 8 * byte, (int(word) >> (8 * byte)) & 255)
 
     def write_number(buffer: Buffer, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""

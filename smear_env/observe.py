@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from smear_env._jit import Buffer, int64, kernel, write_byte, write_number
-from smear_env.actions import NUM_ACTIONS
-from smear_env.cards import JOKERS, NUM_SUITS, SUITS, bit, count
-from smear_env.rules import GAME, KINDS, NOBODY, OVER, PHASES, GameRules, Tables, make_tables
+from smear_env._jit import Buffer, int64, kernel, write_byte, write_number, write_word
+from smear_env.actions import NUM_ACTIONS, PASS
+from smear_env.cards import JOKERS, NO_CARDS, NUM_SUITS, SUITS, bit, count
+from smear_env.rules import GAME, KINDS, NOBODY, PHASES, GameRules, Tables, make_tables
 from smear_env.state import Game
 
 SCORE_SHIFT = 6
@@ -105,6 +105,8 @@ def make_layout(rules: GameRules) -> np.ndarray:
         layout[block.name] = begin, begin + block.width(rules)
         begin += block.width(rules)
     layout["size"] = begin
+    if begin - layout["table"][0, 0] < 64 or begin - layout["card_points"][0, 0] < 8:
+        raise ValueError(f"observations of {begin} numbers are too short for how they are written (see write_cards)")
     layout.setflags(write=False)
     return layout
 
@@ -132,13 +134,13 @@ def block_slice(rules: GameRules, name: str) -> slice:
 # --- Encode ------------------------------------------------------------------------------------------------------
 
 
+# Cards are written 64 numbers at a time and other bits eight at a time, hence up to so many past the end of a block:
+# blocks are written in their order, so the next one mends it, and `make_layout` sees to it that the row is long enough.
+
+
 @kernel
 def write_bits(buffer: Buffer, begin: int, end: int, word: int) -> None:
-    """Writes the lowest end - begin bits of a word to buffer[begin:end].
-
-    It writes eight numbers at a time, hence up to seven past the end: blocks are written in their order, and the
-    last ones are no bits.
-    """
+    """Writes the lowest end - begin bits of a word to buffer[begin:end]."""
     at = begin
     while at < end:  # a range with a step would cost a division
         write_byte(buffer, at, word & 255)
@@ -147,9 +149,9 @@ def write_bits(buffer: Buffer, begin: int, end: int, word: int) -> None:
 
 
 @kernel
-def write_block(buffer: Buffer, base: int, block: np.ndarray, word: int) -> None:
-    """Writes a word to one block, given by its begin and end, of the observation that begins at buffer[base]."""
-    write_bits(buffer, base + block[0], base + block[1], word)
+def write_cards(buffer: Buffer, at: int, cards: int, t: Tables) -> None:
+    """Writes a set of cards to the buffer from a place on, one bit for each card of the pack."""
+    write_word(buffer, at, in_pack(cards, t))
 
 
 @kernel
@@ -199,22 +201,21 @@ def encode(g: Game, t: Tables, o: Layout, seat: int, buffer: Buffer, base: int) 
     `buffer` is `buffer_of` an array (N, D).
     """
     players = t.players
-    write_block(buffer, base, o.hand, in_pack(g.hand[seat], t))
+    write_cards(buffer, base + o.hand[0], g.hand[seat], t)
     if o.discards[0] < o.discards[1]:
-        write_block(buffer, base, o.discards, in_pack(g.discards[seat], t))
-        kept = in_pack(g.kept, t) if seat == g.actor else int64(0)
-        write_block(buffer, base, o.kept, kept)
+        write_cards(buffer, base + o.discards[0], g.discards[seat], t)
+        write_cards(buffer, base + o.kept[0], g.kept if seat == g.actor else NO_CARDS, t)
     at = base + o.played[0]
     other = seat
     for _ in range(players):
-        write_bits(buffer, at, at + t.deck_size, in_pack(g.played[other], t))
+        write_cards(buffer, at, g.played[other], t)
         at += t.deck_size
         other = left_of(other, players)
-    table = int64(0)
+    table = NO_CARDS
     for card in g.trick[:players]:
         if card != NOBODY:
             table |= bit(card)
-    write_block(buffer, base, o.table, in_pack(table, t))
+    write_cards(buffer, base + o.table[0], table, t)
     encode_signals(g, t, o, seat, buffer, base)
     encode_table(g, t, o, seat, buffer, base)
     encode_numbers(g, t, o, seat, buffer, base)
@@ -278,10 +279,9 @@ def encode_mask(g: Game, seat: int, buffer: Buffer, base: int) -> None:
     """Writes the action mask to buffer[base : base + 70]: 1 for each legal action of the actor, 0 for other seats."""
     cards, calls = int64(0), int64(0)
     if seat == g.actor:
-        cards, calls = g.legal_cards, int64(g.legal_calls)
-    write_bits(buffer, base, base + 56, cards | ((calls & 3) << 54))
-    write_byte(buffer, base + 56, (calls >> 2) & 255)
-    write_byte(buffer, base + 62, (calls >> 8) & 255)
+        cards, calls = g.legal_cards, g.legal_calls
+    write_word(buffer, base, cards | (calls << PASS))
+    write_byte(buffer, base + NUM_ACTIONS - 8, (calls >> (NUM_ACTIONS - 8 - PASS)) & 255)
 
 
 # --- The whole table, for a critic -------------------------------------------------------------------------------
@@ -301,15 +301,15 @@ def encode_state(g: Game, t: Tables, o: Layout, buffer: Buffer) -> None:
     """
     at = 0
     for seat in range(t.players):
-        write_bits(buffer, at, at + t.deck_size, in_pack(g.hand[seat], t))
+        write_cards(buffer, at, g.hand[seat], t)
         at += t.deck_size
     for seat in range(t.players):
-        write_bits(buffer, at, at + t.deck_size, in_pack(g.discards[seat], t))
+        write_cards(buffer, at, g.discards[seat], t)
         at += t.deck_size
-    stock = int64(0)
+    stock = NO_CARDS
     for place in range(g.next_card, t.deck_size):
         stock |= bit(g.deck[place])
-    write_bits(buffer, at, at + t.deck_size, in_pack(stock, t))
+    write_cards(buffer, at, stock, t)
     at += t.deck_size
     write_bits(buffer, at, at + NUM_SUITS, int64(1) << g.trump if g.trump != NOBODY else int64(0))
     at += NUM_SUITS
@@ -421,6 +421,3 @@ def observation_table(rules: GameRules) -> list[tuple[str, str, int, str]]:
         for block, place in places
         if place.start < place.stop
     ]
-
-
-assert NUM_ACTIONS == 70 and len(PHASES) - 1 == OVER  # encode_mask and the phase block are written for these

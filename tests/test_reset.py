@@ -169,7 +169,7 @@ def test_a_bad_option_is_told_what_is_allowed_and_changes_nothing(options, fragm
             env.reset(seed=1)
         play(env, seed=1, count={"new": 0, "running": 40, "over": 10**6}[stage])
         before, state = stage != "new" and seen(env), env.get_state()
-        with pytest.raises(ValueError, match=".") as caught:
+        with pytest.raises(ValueError, match=r".") as caught:
             env.reset(seed=2, options=good | options)
         for fragment in fragments:
             assert fragment in str(caught.value)
