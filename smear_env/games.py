@@ -80,10 +80,10 @@ def observe_games(
 def observe_game(g: Game, t: Tables, o: Layout, seat: int, i: int, views: Buffer, masks: Buffer) -> None:
     """Writes row i of the buffers for a seat; zeros for NOBODY."""
     if seat == NOBODY:
-        for at in range(i * o.size, (i + 1) * o.size):
+        for at in range(i * o.length, (i + 1) * o.length):
             write_number(views, at, 0)
     else:
-        encode(g, t, o, seat, views, i * o.size)
+        encode(g, t, o, seat, views, i * o.length)
     encode_mask(g, seat, masks, i * NUM_ACTIONS)
 
 
@@ -306,7 +306,7 @@ class Games:
         self.layout = make_layout(self.rules)
         self.records = new_games(self.num_games, one_deal=episode == "deal", max_deals=max_deals)
         n, players = self.num_games, self.rules.players
-        self.observations = _buffer("observations", observations, (n, int(self.layout["size"][0])), np.int8)
+        self.observations = _buffer("observations", observations, (n, int(self.layout["length"][0])), np.int8)
         self.action_masks = _buffer("action_masks", action_masks, (n, NUM_ACTIONS), np.int8)
         self.seats = _buffer("seats", seats, (n,), np.int8)
         self.rewards = _buffer("rewards", rewards, (n, players), np.float32)

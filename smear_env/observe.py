@@ -89,7 +89,7 @@ BLOCKS = (
     Block("deals", lambda r: 2, "dealings-out n so far in this game, this one included, as n // 64 and n % 64"),
 )
 
-LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("size", "i8")], align=True)))
+LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8")], align=True)))
 """Where each block begins and ends, and the length D of the whole, as the kernels read it."""
 
 Layout: TypeAlias = Any
@@ -104,7 +104,7 @@ def make_layout(rules: GameRules) -> np.ndarray:
     for block in BLOCKS:
         layout[block.name] = begin, begin + block.width(rules)
         begin += block.width(rules)
-    layout["size"] = begin
+    layout["length"] = begin
     if begin - layout["table"][0, 0] < 64 or begin - layout["card_points"][0, 0] < 8:
         raise ValueError(f"observations of {begin} numbers are too short for how they are written (see write_cards)")
     layout.setflags(write=False)
@@ -113,7 +113,7 @@ def make_layout(rules: GameRules) -> np.ndarray:
 
 def observation_size(rules: GameRules) -> int:
     """The length D of the observation under some rules."""
-    return int(make_layout(rules)["size"][0])
+    return int(make_layout(rules)["length"][0])
 
 
 def block_slice(rules: GameRules, name: str) -> slice:

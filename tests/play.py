@@ -23,9 +23,11 @@ RULES = PRESETS | {
 """All that has a shape of its own: seats, teams, packs, phases."""
 
 
-def scale(count: int) -> int:
+def scale(count: int, unjitted: int | None = None) -> int:
     """A number of trials: fewer when un-jitted, where each takes a hundred times as long."""
-    return count if JIT else max(1, count // 50)
+    if JIT:
+        return count
+    return max(1, count // 50) if unjitted is None else unjitted
 
 
 def make_env(game: str, wrapped: bool = False, **kwargs: Any) -> Any:

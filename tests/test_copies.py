@@ -37,7 +37,7 @@ each_way = pytest.mark.parametrize("way", COPIES)
 @both_games
 def test_a_copy_made_at_any_ply_goes_on_alike(game, wrapped, way):
     """S6b: through the end of deals and of the game, the dead steps included."""
-    env = make_env(game, wrapped, max_deals=3 if scale(50) > 1 else 1)
+    env = make_env(game, wrapped, max_deals=3 if JIT else 1)
     env.reset(seed=14)
     followers = deque()
     rng = np.random.default_rng(14)
@@ -63,7 +63,7 @@ def test_a_copy_made_at_any_ply_goes_on_alike(game, wrapped, way):
 def test_a_copys_later_deals_are_the_originals_and_neither_disturbs_the_other(game, wrapped, way):
     """S6b and design 6.1, 7."""
     env = make_env(game, wrapped, max_deals=3)
-    for plies in range(0, 160, 11 if scale(50) > 1 else 80):
+    for plies in range(0, 160, 11 if JIT else 80):
         env.reset(seed=plies)
         play(env, seed=plies, count=plies)
         before, state = seen(env), env.get_state()

@@ -135,7 +135,7 @@ def test_rewards_are_the_change_of_score_and_sum_to_zero(game):
     rules = RULES[game]
     games = Games(rules, 32, seed=2, autoreset=False, max_deals=4)
     games.reset()
-    assert games.rewards.shape == (32, rules.players) and games.rewards.dtype == np.float32
+    assert games.rewards.shape == (games.num_games, rules.players) and games.rewards.dtype == np.float32
     paid = 0
     for _ in range(scale(250) + 60):
         before = games.records["scores"][:, : rules.teams].tolist()

@@ -76,7 +76,7 @@ class Plan:
         if deal.phase == "bid" and self.bidder is not None:
             if deal.actor != self.bidder:
                 return PASS
-            return sampled if sampled != PASS else lowest_bid
+            return lowest_bid if sampled == PASS or self.low_bids else sampled
         if deal.phase == "bid" and self.low_bids:
             can_bid = deal.bid < deal.options.max_bid
             can_pass = "pass" in deal.legal()
@@ -359,7 +359,7 @@ def test_random_deals(game, seed):
 
 @pytest.mark.parametrize("case", CASES + MORE_CASES)
 def test_random_deals_with_options(case):
-    """O-1 to O-18: 3,000 deals each (500 of MORE_CASES), one of them at least another than it would have been without the option."""
+    """O-1 to O-18: 3,000 deals each (500 of MORE_CASES), some of which would have gone another way without the option."""
     rules, base = rules_of(case), base_of(case)
     is_other = rules == base
     for deal in side_by_side(rules, scaled(3000 if case in CASES else 500), seed=len(case)):
@@ -572,7 +572,7 @@ def test_bidder_with_six_and_more_trumps(case, most):
             widow.append(plain.pop())
         deck = deck_of(rules, rng, dealer, {bidder: mine}, widow)
         widow_first = sorted(deck[24:], key=lambda card: card not in widow)
-        return Plan(deck[:24] + widow_first, dealer, bidder=bidder, trump=trump, low_bids=True)
+        return Plan(deck[:24] + widow_first, dealer, bidder=bidder, trump=trump, low_bids=rng.random() < 0.5)
 
     seen = Counter()
     for deal in side_by_side(rules, scaled(1000), seed=7, episode="deal", make_plan=plan):
@@ -602,14 +602,16 @@ def test_ends_of_games(game, cap):
     """S-29 to S-35, F-22, F-23, O-7 to O-10, R12: several teams at the target, ties with and without the bidder."""
 
     def plan(rules, rng):
-        return Plan(scores=[rules.target - rng.randint(-1, 4) for _ in range(rules.teams)], low_bids=rng.random() < 0.8)
+        scores = [rules.target - rng.randint(-1, 4) for _ in range(rules.teams)]
+        bidder = rng.choice([None, *range(rules.players)])
+        return Plan(scores=scores, bidder=bidder, low_bids=rng.random() < 0.8)
 
     seen = Counter()
     for finish in ("any_team", "bidder_only"):
         for tie in ("higher_then_bidder", "bidder_first"):
             for residual_tie in ("play_on", "shared"):
                 options = f"defender_cap={cap} finish={finish} tie={tie} residual_tie={residual_tie}"
-                for deal in side_by_side(rules_of(f"{game} {options}"), scaled(150), len(options), make_plan=plan):
+                for deal in side_by_side(rules_of(f"{game} {options}"), scaled(120), len(options), make_plan=plan):
                     if deal.result == "scored":
                         note_end(deal, seen)
     wanted = ["set", "set, others win", "bidder there", "several there", "tie with the bidder", "won by one"]

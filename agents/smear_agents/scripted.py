@@ -22,7 +22,7 @@ class RandomAgent(Agent):
 
     def __init__(self, rules: GameRules, seed: int = 0) -> None:
         super().__init__(rules, seed)
-        words = np.random.SeedSequence(seed).generate_state(1 + int(self.layout["size"][0]), np.uint64)
+        words = np.random.SeedSequence(seed).generate_state(1 + int(self.layout["length"][0]), np.uint64)
         self._key, self._weights = words[:1], words[1:]
 
     def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
@@ -53,12 +53,10 @@ def digest(observations: np.ndarray, i: int, key: np.uint64, weights: np.ndarray
 # --- Greedy ------------------------------------------------------------------------------------------------------
 
 # What a hand is worth to the team that names the trump, in tenths of a point: a count of trumps and honours, with
-# bauers (Schmier) and without (Four Point). `base` was set by duplicate matches of greedy against itself with other
-# bases: three tenths more lose 0.2 points a deal in either game.
-WORTH = np.dtype(
-    [("base", "i8"), ("trump", "i8"), ("ace", "i8"), ("king", "i8"), ("queen", "i8"), ("right", "i8"), ("left", "i8"),
-     ("low", "i8")]
-)  # fmt: skip
+# bauers (Schmier) and without (Four Point). `start` was set by duplicate matches of greedy against itself with other
+# starts: three tenths more lose 0.2 points a deal in either game.
+_WORTH_FIELDS = ("start", "trump", "ace", "king", "queen", "right", "left", "low")
+WORTH = np.dtype((np.record, [(name, "i8") for name in _WORTH_FIELDS]))
 WORTH_WITH_BAUERS = np.array([(6, 2, 17, 5, 3, 6, 5, 8)], WORTH)
 WORTH_WITHOUT_BAUERS = np.array([(12, 2, 9, 3, 1, 5, 0, 6)], WORTH)
 
@@ -125,7 +123,7 @@ def trump_of(view: np.ndarray, o: Layout) -> int:
 @kernel
 def worth_of(view: np.ndarray, suit: int, t: Tables, o: Layout, w: Any) -> int:
     """What the hand is worth with a suit as trump, in tenths of a point."""
-    total = w.base
+    total = w.start
     for place in range(t.deck_size):
         card = t.deck[place]
         if not view[o.hand[0] + place] or t.suit_of[suit, card] != suit:
