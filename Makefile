@@ -26,7 +26,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 clean
+.PHONY: help demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ lint: $(VENV)/.installed-dev ## Look for mistakes, check format and types
 format: $(VENV)/.installed-dev ## Put the code into its standard format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed ## Write docs/tables.md anew from the code
+	$(BIN)/python docs/generate.py
 
 test-nojit: $(VENV)/.installed-dev ## Run the tests in plain Python and measure what they cover
 	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST_PARALLEL) -m "not slow and not jit" --cov --cov-report=term $(ARGS)

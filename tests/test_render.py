@@ -25,7 +25,7 @@ def shown_on_table(table):
 @pytest.mark.parametrize("game", RULES)
 def test_a_seat_sees_the_public_table_and_its_own_cards_and_nothing_else(game):
     env = make_env(game, render_mode="ansi", max_deals=2)
-    for seed in range(scale(30) if game in MODULES else scale(6)):
+    for seed in range(scale(16) if game in MODULES else scale(6)):
         env.reset(seed=seed, options={"scores": [-70, 14, 3, 150, 0][: env.rules.teams]})
         for action in itertools.chain(random_actions(env, seed, count=60), [None]):
             table = view_of(env)

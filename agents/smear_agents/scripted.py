@@ -7,6 +7,7 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_agents.agent import Agent
 from smear_env import GameRules
+from smear_env._jit import int64
 from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS
 from smear_env.cards import NUM_CARDS, NUM_SUITS
 from smear_env.engine import mix
@@ -46,7 +47,7 @@ def digest(observations: np.ndarray, i: int, key: np.uint64, weights: np.ndarray
     """A multilinear digest of row i, 64 bits."""
     total = key
     for at in range(weights.size):
-        total += weights[at] * np.uint64(observations[i, at] + 128)
+        total += weights[at] * np.uint64(int64(observations[i, at]) + 128)
     return total
 
 
@@ -54,10 +55,10 @@ def digest(observations: np.ndarray, i: int, key: np.uint64, weights: np.ndarray
 
 # What a hand is worth to the team that names the trump, in tenths of a point: a count of trumps and honours, with
 # bauers (Schmier) and without (Four Point). `start` was set by duplicate matches of greedy against itself with other
-# starts: three tenths more lose 0.2 points a deal in either game.
+# starts: one tenth more in Schmier, or three in Four Point, loses 0.2 points a deal.
 _WORTH_FIELDS = ("start", "trump", "ace", "king", "queen", "right", "left", "low")
 WORTH = np.dtype((np.record, [(name, "i8") for name in _WORTH_FIELDS]))
-WORTH_WITH_BAUERS = np.array([(6, 2, 17, 5, 3, 6, 5, 8)], WORTH)
+WORTH_WITH_BAUERS = np.array([(8, 2, 17, 5, 3, 6, 5, 8)], WORTH)
 WORTH_WITHOUT_BAUERS = np.array([(12, 2, 9, 3, 1, 5, 0, 6)], WORTH)
 
 SPECIAL = 12  # what right, left, jack or joker in a trick is worth, in card points
@@ -152,7 +153,7 @@ def best_suit(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Any) 
     """The suit that the hand is worth most in, among those that may be named now; any suit during the auction."""
     naming = has_call(mask, TRUMP_CLUBS, TRUMP_CLUBS + NUM_SUITS)
     best = NOBODY
-    best_worth = np.int64(0)
+    best_worth = int64(0)
     for suit in range(NUM_SUITS):
         if naming and not mask[TRUMP_CLUBS + suit]:
             continue
@@ -205,14 +206,14 @@ def strongest(mask: np.ndarray, t: Tables, trump: int) -> int:
 @kernel
 def value_of(card: int, t: Tables, trump: int) -> int:
     """What a card in a trick is worth, in card points."""
-    return t.card_points[card] + (SPECIAL if t.kind_of[trump, card] != NOBODY else 0)
+    return int64(t.card_points[card]) + (SPECIAL if t.kind_of[trump, card] != NOBODY else 0)
 
 
 @kernel
 def greedy_play(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout) -> int:
     """Leads the strongest card; takes a trick with points as cheaply as possible, else throws the least."""
     trump = trump_of(view, o)
-    leader = np.int64(0)
+    leader = int64(0)
     while not view[o.leader[0] + leader]:
         leader += 1
     on_table = (t.players - leader) % t.players
@@ -245,14 +246,14 @@ def greedy_play(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout) -> int
 def table_of(view: np.ndarray, t: Tables, o: Layout, trump: int, leader: int) -> tuple[int, int, int]:
     """The best card on the table, the relative seat that played it, and what the cards on the table are worth."""
     best, winner = NOBODY, NOBODY
-    stake = np.int64(0)
+    stake = int64(0)
     for k in range(leader, t.players):
         for place in range(t.deck_size):
             if view[o.table[0] + place] and view[o.played[0] + k * t.deck_size + place]:
                 card = t.deck[place]
                 stake += value_of(card, t, trump)
                 if best == NOBODY or beats(card, best, t, trump):
-                    best, winner = np.int64(card), k
+                    best, winner = int64(card), k
     return best, winner, stake
 
 

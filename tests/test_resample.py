@@ -1,0 +1,125 @@
+"""What a seat knows, and full deals that agree with it."""
+
+import numpy as np
+import pytest
+
+from smear_env import PRESETS, GameRules, Games, make_rules
+from smear_env._jit import JIT
+from smear_env.cards import cards_in
+from smear_env.observe import knows_trump
+from smear_env.resample import hide, resample
+from smear_env.rules import NOBODY
+from smear_env.state import FIELDS, view
+from smear_env.testing import deal
+
+VARIANTS = [*PRESETS.values(), make_rules("four_point", widow=0), make_rules("four_point", widow=3)]
+
+
+def played_on(rules: GameRules, steps: int, seed: int, n: int = 12) -> Games:
+    games = Games(rules, n, seed=seed)
+    games.reset()
+    for _ in range(steps):
+        games.step(games.sample())
+    return games
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=lambda rules: rules.name)
+def test_a_resampled_deal_looks_the_same_to_its_seat_and_can_be_played(rules: GameRules) -> None:
+    other = Games(rules, 1, seed=0, autoreset=False)
+    for steps in range(0, 66, 2 if JIT else 22):
+        games = played_on(rules, steps, seed=steps, n=6 if JIT else 2)
+        for i in range(games.num_games):
+            seat = (steps + i) % rules.players
+            full = resample(hide(games.records, i, rules, seat), rules, seat, seed=steps)
+            other.records[:] = full
+            other.refresh()
+            seats = np.full(games.num_games, seat)
+            views, masks = games.observe(seats)
+            resampled_view, resampled_mask = other.observe(seats[:1])
+            assert (views[i] == resampled_view[0]).all() and (masks[i] == resampled_mask[0]).all()
+            found = view(full, 0, rules)
+            cards = [card for pile in (*found.hands, *found.discards, found.plays, found.stock) for card in pile]
+            assert sorted(cards) == sorted(found.deck) and len(set(cards)) == rules.deck_size
+            for _ in range(80):
+                if other.seats[0] == NOBODY or other.records["deals"][0] > found.deals:
+                    break
+                other.step(other.sample())
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=lambda rules: rules.name)
+def test_a_resampled_deck_could_have_been_dealt(rules: GameRules) -> None:
+    """The same cards come out when the deck is dealt and the same things are done."""
+    games = played_on(rules, 40, seed=3, n=8 if JIT else 2)
+    for i in range(games.num_games):
+        full = resample(hide(games.records, i, rules, 1), rules, 1, seed=i)
+        found = view(full, 0, rules)
+        dealt = deal(rules, deck=found.deck, dealer=found.dealer).view.hands
+        for seat in range(rules.players):
+            ever = found.hands[seat] | found.discards[seat] | set(found.plays)
+            assert dealt[seat] <= ever
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=lambda rules: rules.name)
+def test_hiding_leaves_nothing_that_the_seat_has_not_seen(rules: GameRules) -> None:
+    """Each field says who may see it; two games that differ in what is hidden alone are hidden alike."""
+    for steps in range(0, 60, 5 if JIT else 20):
+        games = played_on(rules, steps, seed=steps)
+        g = games.records[0]
+        for seat in range(rules.players):
+            hidden = hide(games.records, 0, rules, seat)[0]
+            for field in FIELDS:
+                if field.sight == "public":
+                    assert (hidden[field.name] == g[field.name]).all(), field.name
+                elif field.sight == "owner":
+                    assert hidden[field.name][seat] == g[field.name][seat]
+                    assert not np.delete(hidden[field.name], seat).any()
+            assert hidden.rng == 0
+            assert hidden.trump == (g.trump if knows_trump(g, seat) else NOBODY)
+            seen = set(cards_in(int(g.hand[seat]) | int(g.played[seat]) | int(g.discards[seat])))
+            assert {int(card) for card in hidden.deck if card != NOBODY} <= seen
+            again = hide(resample(hidden.reshape(1), rules, seat, seed=7), 0, rules, seat)[0]
+            for name in ("hand", "discards", "deck", "legal_cards", "legal_calls", "trump", "widow"):
+                assert (again[name] == hidden[name]).all(), name
+
+
+def test_no_seat_gets_a_card_of_a_suit_it_is_void_in() -> None:
+    rules = PRESETS["schmier"]
+    games = played_on(rules, 52, seed=8, n=40 if JIT else 3)
+    tables = games.tables[0]
+    shown = 0
+    for i in range(games.num_games):
+        full = resample(hide(games.records, i, rules, 0), rules, 0, seed=i)[0]
+        for seat in range(1, rules.players):
+            for suit in range(4):
+                if full.voids[seat] >> suit & 1:
+                    shown += 1
+                    assert not full.hand[seat] & tables.suit_cards[full.trump, suit]
+    assert shown > 0
+
+
+@pytest.mark.slow
+def test_unseen_cards_are_equally_likely_everywhere() -> None:
+    """Before the first bid nothing is known but one's own hand: every other place is as likely as its size."""
+    rules = PRESETS["four_point"]
+    games = Games(rules, 1, seed=5)
+    games.reset()
+    hidden = hide(games.records, 0, rules, 0)
+    n = 4000
+    unseen = [int(card) for card in games.tables[0].deck[:32] if not games.records[0].hand[0] >> card & 1]
+    counts = np.zeros((len(unseen), 3))
+    for seed in range(n):
+        full = resample(hidden, rules, 0, seed)[0]
+        for seat in range(1, 4):
+            counts[:, seat - 1] += [int(full.hand[seat]) >> card & 1 for card in unseen]
+    expected = n * 6 / len(unseen)
+    deviations = (counts - expected) / np.sqrt(expected * (1 - 6 / len(unseen)))
+    assert np.abs(deviations).max() < 4.5
+
+
+def test_a_record_that_does_not_come_from_hiding_is_refused() -> None:
+    rules = PRESETS["schmier"]
+    games = played_on(rules, 54, seed=8)
+    hidden = hide(games.records, 0, rules, 0)
+    hidden[0].voids[:] = 15
+    with pytest.raises(ValueError, match="must come from hide"):
+        resample(hidden, rules, 0, seed=1)
