@@ -4,13 +4,26 @@
 `make_rules` make the rules, `Sampler` draws random legal actions, `smear_env.testing` sets up positions by card names.
 """
 
-from smear_env.aec import register_environments
+from smear_env import aec, gym_env
 from smear_env.games import Games, Sampler
+from smear_env.gym_env import SingleSeatEnv
 from smear_env.illegal import IllegalActionError
 from smear_env.rules import PRESETS, GameRules, make_rules
+from smear_env.vector_env import SmearVectorEnv
 
 __version__ = "0.1.0"
 
-__all__ = ["PRESETS", "GameRules", "Games", "IllegalActionError", "Sampler", "__version__", "make_rules"]
+__all__ = [
+    "PRESETS",
+    "GameRules",
+    "Games",
+    "IllegalActionError",
+    "Sampler",
+    "SingleSeatEnv",
+    "SmearVectorEnv",
+    "__version__",
+    "make_rules",
+]
 
-register_environments()
+aec.register_environments()
+gym_env.register_environments()

@@ -87,7 +87,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         self._nothing_to_pay = True
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self.observation_spaces = {agent: _observation_space(self.rules) for agent in self.possible_agents}
+        self.observation_spaces = {agent: observation_space(self.rules) for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
         self.state_space = spaces.Box(-128, 127, (state_size(self.rules),), np.int8)
         self.agents: list[str] = []
@@ -346,7 +346,8 @@ def _is_whole_array(action: object) -> bool:
     return isinstance(action, np.ndarray) and action.ndim == 0 and action.dtype.kind in "iu"
 
 
-def _observation_space(rules: GameRules) -> spaces.Dict:
+def observation_space(rules: GameRules) -> spaces.Dict:
+    """The space of what one seat sees: the vector and its mask."""
     size = block_slice(rules, "deals").stop
     low, high = np.zeros(size, np.int8), np.ones(size, np.int8)
     high[block_slice(rules, "card_points")] = 127

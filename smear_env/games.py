@@ -51,13 +51,23 @@ def start_games(games: np.ndarray, tables: np.ndarray, flags: int, rewards: np.n
 
 
 @kernel
-def skip_forced_moves(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> None:
-    """Plays on while there is but one legal action."""
+def step_and_pay(g: Game, t: Tables, action: int, flags: int, rewards: np.ndarray, i: int) -> int:
+    """Steps game i and adds what it brings to its rewards. Returns 1 if a deal was scored, else 0."""
+    deals_scored = g.deals_scored
+    step(g, t, action)
+    if g.deals_scored == deals_scored:
+        return 0
+    write_rewards(g, t, flags, rewards, i)
+    return 1
+
+
+@kernel
+def skip_forced_moves(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> int:
+    """Plays on while there is but one legal action. Returns how many deals were scored on the way."""
+    scored = 0
     while g.phase != OVER and count(g.legal_cards) + count(g.legal_calls) == 1:
-        deals_scored = g.deals_scored
-        step(g, t, random_action(g, g.rng))
-        if g.deals_scored > deals_scored:
-            write_rewards(g, t, flags, rewards, i)
+        scored += step_and_pay(g, t, random_action(g, g.rng), flags, rewards, i)
+    return scored
 
 
 @kernel
@@ -131,13 +141,9 @@ def step_games(
     for i in range(games.size):
         g = games[i]
         if g.phase != OVER:
-            deals_scored = g.deals_scored
-            step(g, t, actions[i])
-            if g.deals_scored > deals_scored:
-                write_rewards(g, t, flags, rewards, i)
+            scored += step_and_pay(g, t, actions[i], flags, rewards, i)
             if flags & SKIP_FORCED:
-                skip_forced_moves(g, t, flags, rewards, i)
-            scored += g.deals_scored - deals_scored
+                scored += skip_forced_moves(g, t, flags, rewards, i)
         terminated[i] = g.terminated
         truncated[i] = g.truncated
         if flags & AUTORESET and g.phase == OVER:
@@ -169,18 +175,75 @@ def write_rewards(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -
 
 
 @kernel
-def forfeit_game(games: np.ndarray, tables: np.ndarray, i: int, flags: int, rewards: np.ndarray) -> None:
-    """Ends game i as if the actor's team had been set at the highest bid, and writes the rewards."""
-    g, t = games[i], tables[0]
+def forfeit_and_pay(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> None:
+    """Ends game i as if the actor's team had been set at the highest bid, and adds that to its rewards."""
     offender = t.team_of[g.actor]
     forfeit(g, t, g.actor)
-    for seat in range(t.players):
-        rewards[i, seat] = 0
-    if flags & WIN_REWARD:
-        for seat in range(t.players):
-            rewards[i, seat] = -1.0 if t.team_of[seat] == offender else 1.0 / (t.teams - 1)
-    else:
+    if not flags & WIN_REWARD:
         write_rewards(g, t, flags, rewards, i)
+        return
+    for seat in range(t.players):
+        rewards[i, seat] += -1.0 if t.team_of[seat] == offender else 1.0 / (t.teams - 1)
+
+
+@kernel
+def forfeit_game(games: np.ndarray, tables: np.ndarray, i: int, flags: int, rewards: np.ndarray) -> None:
+    """`forfeit_and_pay` for one game of a batch, its rewards being nothing else."""
+    rewards[i] = 0
+    forfeit_and_pay(games[i], tables[0], flags, rewards, i)
+
+
+LEARNER, UNIFORM, OPPONENT, PARTNER = 0, 1, 2, 3
+"""Who plays a seat: the learner, random legal actions, or one of two policies that are called from outside."""
+
+HOLD = -2
+"""In place of an action: leave this game as it is."""
+
+
+@kernel
+def draw_seats(players: int, states: np.ndarray, chosen: np.ndarray, seats: np.ndarray) -> None:
+    """Draws the learner's seat for each game that is chosen."""
+    for i in range(seats.size):
+        if chosen[i]:
+            states[i] = advance(states[i])
+            seats[i] = below(states[i], players)
+
+
+@kernel
+def start_chosen(games: np.ndarray, tables: np.ndarray, chosen: np.ndarray) -> None:
+    """Starts the chosen games anew."""
+    for i in range(games.size):
+        if chosen[i]:
+            start_game(games[i], tables[0])
+
+
+@kernel
+def play_turns(
+    games: np.ndarray,
+    tables: np.ndarray,
+    actions: np.ndarray,
+    roles: np.ndarray,
+    states: np.ndarray,
+    flags: int,
+    rewards: np.ndarray,
+    forfeited: np.ndarray,
+) -> None:
+    """Does actions[i] in game i unless it is HOLD, then plays random legal actions for the seats that get them.
+
+    It adds to the rewards (N, P). An action that is not legal forfeits the game and is marked in `forfeited`.
+    """
+    t = tables[0]
+    for i in range(games.size):
+        g = games[i]
+        if actions[i] != HOLD and g.phase != OVER:
+            if is_legal(g, actions[i]):
+                step_and_pay(g, t, actions[i], flags, rewards, i)
+            else:
+                forfeited[i] = True
+                forfeit_and_pay(g, t, flags, rewards, i)
+        while g.phase != OVER and roles[i, g.actor] == UNIFORM:
+            states[i] = advance(states[i])
+            step_and_pay(g, t, random_action(g, states[i]), flags, rewards, i)
 
 
 @kernel

@@ -27,7 +27,7 @@ PACKAGES = {"smear_env": "smear_env", "smear_agents": "agents/smear_agents", "sm
 # Each module of smear_env may import those before it, and no other.
 LAYERS = (
     "_jit", "cards", "rules", "state", "actions", "scoring", "engine", "observe", "resample", "illegal", "games",
-    "render", "aec", "schmier_v0", "four_point_v0", "testing",
+    "render", "aec", "gym_env", "vector_env", "schmier_v0", "four_point_v0", "testing",
 )  # fmt: skip
 
 
