@@ -201,3 +201,23 @@ def test_documents_name_no_path_of_a_machine_and_stand_alone() -> None:
         if path.is_file():
             text = path.read_text(encoding="utf-8")
             assert "../shared" not in text and str(Path.home()) + "/" not in text, path
+
+
+@pytest.mark.slow
+def test_loop_of_the_self_play_page_runs_and_keeps_the_books() -> None:
+    """With lambda 1 and values of 0 an advantage is what the seat still got in its deal: checked against the rewards."""
+    (loop,) = blocks(ROOT / "docs" / "self_play.md", "python")
+    assert loop.count("\n") <= 60
+    names: dict[str, object] = {}
+    exec(compile(loop.replace("LAMBDA = 256, 200, 1.0, 0.95", "LAMBDA = 8, 150, 1.0, 1.0"), "self_play", "exec"), names)
+    seats, rewards, ended = (np.asarray(names[name]) for name in ("seats", "rewards", "ended"))
+    advantages, valid = np.asarray(names["advantages"]), np.asarray(names["valid"])
+    checked = 0
+    for game in range(8):
+        ends = np.flatnonzero(ended[:, game])
+        for t in range(ends[-1] + 1):
+            end = ends[ends >= t][0]
+            assert valid[t, game]
+            assert advantages[t, game] == pytest.approx(rewards[t : end + 1, game, seats[t, game]].sum(), abs=1e-5)
+            checked += 1
+    assert checked > 100
