@@ -26,7 +26,7 @@ from smear_env.games import (
 )  # fmt: skip
 from smear_env.observe import block_slice, state_size
 from smear_env.render import ALL, ansi
-from smear_env.rules import NOBODY, GameRules, make_rules, make_tables
+from smear_env.rules import NOBODY, PRESETS, GameRules, differences, make_rules, make_tables
 
 Observation = dict[str, np.ndarray]
 
@@ -61,6 +61,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         "render_fps": 1,
     }
     default_rules = "schmier"
+    presets: tuple[str, ...] = tuple(PRESETS)  # the presets that are this game, or nearest to a variant of it
 
     def __init__(
         self,
@@ -79,6 +80,11 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if illegal not in ("raise", "terminate"):
             raise ValueError(f"illegal={illegal!r} is not allowed; allowed: 'raise', 'terminate'")
         self.rules = make_rules(self.default_rules if rules is None else rules, **options)
+        nearest, _ = differences(self.rules)
+        if nearest not in self.presets:
+            raise ValueError(
+                f"{self.metadata['name']} plays {' or '.join(self.presets)}; the rules given are nearest to {nearest}"
+            )
         self.render_mode = render_mode
         self.illegal = illegal
         self._games = Games(self.rules, 1, None, episode, reward, autoreset=False, max_deals=max_deals)
@@ -276,6 +282,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
                 "cumulative_rewards": dict(self._cumulative_rewards),
                 "terminations": dict(self.terminations),
                 "truncations": dict(self.truncations),
+                "skip_agent_selection": getattr(self, "_skip_agent_selection", None),
             }
         return state
 
@@ -285,11 +292,11 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         Raises:
             ValueError: it is from other rules, or no such state.
         """
-        if not isinstance(state, dict) or not {"rules", "record", "sampler", "has_begun", "agents"} <= state.keys():
-            raise ValueError("not a state that get_state has given")
+        games = self._games
+        if not _is_state(state, games.records.nbytes):
+            raise ValueError("this is no state that get_state has given, or a damaged one; nothing has changed")
         if state["rules"] != self.rules:
             raise ValueError(f"the state is of {state['rules'].name!r}, this environment plays {self.rules.name!r}")
-        games = self._games
         games.records[:] = np.frombuffer(state["record"], games.records.dtype)
         games._sample_states[:] = np.frombuffer(state["sampler"], np.uint64)
         self._has_begun = state["has_begun"]
@@ -297,7 +304,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if not self._has_begun:
             return
         games.refresh()
-        self._skip_agent_selection = None
+        self._skip_agent_selection = state["skip_agent_selection"]
         self.agent_selection = state["agent_selection"]
         self.rewards = dict(state["rewards"])
         self._cumulative_rewards = dict(state["cumulative_rewards"])
@@ -332,7 +339,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
             return ALL
         if isinstance(perspective, str) and perspective in self._seat_of:
             return self._seat_of[perspective]
-        if isinstance(perspective, int | np.integer) and 0 <= perspective < self.rules.players:
+        if _is_whole(perspective) and 0 <= int(perspective) < self.rules.players:
             return int(perspective)
         raise ValueError(
             f"perspective={perspective!r} is not allowed; allowed: a seat 0..{self.rules.players - 1}, an agent, 'all'"
@@ -340,6 +347,29 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+_STATE_KEYS = {"rules", "record", "sampler", "has_begun", "agents"}
+_BEGUN_KEYS = _STATE_KEYS | {
+    "agent_selection",
+    "rewards",
+    "cumulative_rewards",
+    "terminations",
+    "truncations",
+    "skip_agent_selection",
+}
+
+
+def _is_state(state: Any, record_bytes: int) -> bool:
+    """Whether this is what `get_state` gives: its keys, and a record and a sampler of the right length."""
+    return (
+        isinstance(state, dict)
+        and state.keys() == (_BEGUN_KEYS if state.get("has_begun") else _STATE_KEYS)
+        and isinstance(state["record"], bytes)
+        and len(state["record"]) == record_bytes
+        and isinstance(state["sampler"], bytes)
+        and len(state["sampler"]) == 8
+    )
 
 
 def _is_whole_array(action: object) -> bool:
@@ -451,6 +481,12 @@ def _checked_action(action: Any) -> int:
 
 class OrderEnforcing(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo has no types
     """PettingZoo's check on the order of calls, passing on what this environment has besides."""
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """As in the environment; one that fails is no reset."""
+        self.env.reset(seed=seed, options=options)
+        self._has_reset = True
+        self._has_updated = True
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """As in PettingZoo, asking the environment itself instead of one attribute after another."""

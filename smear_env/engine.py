@@ -119,6 +119,8 @@ def deal(g: Game, t: Tables) -> None:
         g.kinds[kind] = NOBODY
     for trick in range(g.trick_leaders.size):
         g.trick_leaders[trick] = NOBODY
+    for place in range(g.plays.size):
+        g.plays[place] = NOBODY
     g.kept = 0
     g.widow = 0
     g.bidder = NOBODY

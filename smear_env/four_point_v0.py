@@ -21,6 +21,7 @@ class raw_env(SmearAECEnv):  # noqa: N801  # PettingZoo's name for it
 
     metadata = SmearAECEnv.metadata | {"name": "four_point_v0"}
     default_rules = "four_point"
+    presets = ("four_point",)
 
 
 def env(**kwargs: Any) -> OrderEnforcing:

@@ -388,7 +388,7 @@ class Games:
         self._seed(seed if seed is not None else np.random.SeedSequence().generate_state(1, np.uint64)[0])
 
     def _seed(self, seed: int | np.integer | Sequence[int] | np.ndarray) -> None:
-        if isinstance(seed, int | np.integer):
+        if not isinstance(seed, Sequence | np.ndarray):
             seeds = np.full(self.num_games, _seed_bits(seed), np.uint64)
             streams = np.arange(self.num_games)
         else:
@@ -477,11 +477,9 @@ class Games:
         Returns:
             (N,) int64, an array that the next call overwrites; -1 where nothing is legal.
         """
-        masks = (
-            self.action_masks
-            if action_masks is None
-            else _buffer("action_masks", action_masks, (self.num_games, NUM_ACTIONS), np.int8)
-        )
+        masks = self.action_masks if action_masks is None else np.array(action_masks, np.int8)
+        if masks.shape != self.action_masks.shape:
+            raise ValueError(f"action_masks must have shape {self.action_masks.shape}; given: {masks.shape}")
         sample_actions(masks, self._sample_states, self._actions)
         return self._actions
 
@@ -546,8 +544,10 @@ def _buffer(name: str, array: np.ndarray | None, shape: tuple[int, ...], dtype: 
         not isinstance(array, np.ndarray)
         or array.shape != shape
         or array.dtype != dtype
-        or not array.flags.c_contiguous
+        or not (array.flags.c_contiguous and array.flags.writeable)
     ):
         given = f"{array.shape}, {array.dtype}" if isinstance(array, np.ndarray) else repr(type(array))
-        raise ValueError(f"{name} must be a contiguous array of shape {shape}, type {np.dtype(dtype)}; given: {given}")
+        raise ValueError(
+            f"{name} must be a contiguous, writable array of shape {shape}, type {np.dtype(dtype)}; given: {given}"
+        )
     return array

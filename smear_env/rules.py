@@ -221,7 +221,7 @@ def allowed_values(name: str) -> str:
     if get_origin(hint) is Literal:
         return ", ".join(get_args(hint))
     if get_origin(hint) is tuple:
-        return "any of " + ", ".join(get_args(get_args(hint)[0]))
+        return "any of " + ", ".join(value for value in get_args(get_args(hint)[0]) if value != "three")
     bounds = next(extra for extra in extras if isinstance(extra, Meta))
     return f"a whole number {bounds.ge}..{bounds.le}"
 
@@ -387,7 +387,7 @@ def load_rules(path: str | Path) -> GameRules:
         else:
             raise ValueError(f"{path}: " + _unknown("rule", place, KEYWORD_AT))
     try:
-        if preset not in PRESETS:
+        if not isinstance(preset, str) or preset not in PRESETS:
             raise ValueError(_unknown("preset to extend", str(preset), PRESETS))
         return make_rules(preset, **options)
     except ValueError as error:

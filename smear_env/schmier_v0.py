@@ -19,6 +19,7 @@ class raw_env(SmearAECEnv):  # noqa: N801  # PettingZoo's name for it
 
     metadata = SmearAECEnv.metadata | {"name": "schmier_v0"}
     default_rules = "schmier"
+    presets = ("schmier", "schmier_2x3")
 
 
 def env(**kwargs: Any) -> OrderEnforcing:

@@ -35,6 +35,7 @@ class Field(NamedTuple):
 _S = (MAX_SEATS,)  # an entry for each seat
 _T = (MAX_SEATS,)  # an entry for each team
 
+# Widths are chosen so that no byte of a row is left over: rows can be compared and kept as bytes.
 FIELDS = (
     Field("rng", "u8", (), HIDDEN, "state of the game's own generator"),
     Field("legal_cards", "i8", (), HIDDEN, "legal actions that are cards, for the actor"),
@@ -44,9 +45,9 @@ FIELDS = (
     Field("kept", "i8", (), HIDDEN, "cards that the actor keeps for certain, in the keep phase"),
     Field("widow", "i8", (), HIDDEN, "cards that the bidder took from the stock as the widow"),
     Field("played", "i8", _S, PUBLIC, "cards played in this deal, by seat"),
+    Field("max_deals", "i8", (), SETTING, "dealings-out after which the game is truncated"),
     Field("deals", "i4", (), PUBLIC, "dealings-out so far, this one included"),
     Field("deals_scored", "i4", (), PUBLIC, "deals that were played to a score"),
-    Field("max_deals", "i4", (), SETTING, "dealings-out after which the game is truncated"),
     Field("scores", "i2", _T, PUBLIC, "score, by team"),
     Field("card_points", "i2", _T, PUBLIC, "card points in the tricks won in this deal, by team"),
     Field("last_delta", "i2", _T, PUBLIC, "change of score in the deal scored last, by team"),
@@ -94,7 +95,7 @@ def new_games(num_games: int, one_deal: bool = False, max_deals: int = 100) -> n
     games["one_deal"] = one_deal
     games["max_deals"] = max_deals
     games["phase"] = PHASES.index("over")
-    for name in ("actor", "dealer", "bidder", "trump", "leader", "winning", "trick", "last_kinds", "deck"):
+    for name in ("actor", "dealer", "bidder", "trump", "leader", "winning", "trick", "last_kinds", "deck", "plays"):
         games[name] = NOBODY
     return games
 

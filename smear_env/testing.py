@@ -20,6 +20,7 @@ from smear_env.cards import SUITS, bit, card_from_text, card_text, cards_in, set
 from smear_env.games import Episode, Games
 from smear_env.observe import Facts, decode
 from smear_env.rules import KINDS, NOBODY, PHASES, GameRules, make_rules, make_tables
+from smear_env.scoring import award_played_card
 from smear_env.state import View, view
 
 Cards = str | Iterable[str]
@@ -222,7 +223,8 @@ def position(
     """The middle of the play, from the cards that matter; what is not named is filled in at random from the seed.
 
     Hands may be shorter than six: as many tricks as they lack have been played, with cards that are not named.
-    Fillings respect what the cards on the table show: who did not follow gets no card of the suit.
+    Fillings respect what the cards on the table show: who did not follow gets no card of the suit. With a widow the
+    bidder's discards are filled in too, and their card points count for game.
 
     >>> table = position("four_point", trump="H", led="KS", hands={1: "8S AH QD"})
     >>> sorted(table.legal())
@@ -353,10 +355,7 @@ def _set_trick(g: np.record, t: np.record, has_played: list[int]) -> None:
             g.winning = seat
         if suit != led and not (t.follow_or_trump and suit == g.trump):
             g.voids[seat] |= 1 << led
-        if t.high_cards[g.trump] >> card & 1:
-            g.high_card, g.kinds[0] = card, t.team_of[seat]
-        if t.low_cards[g.trump] >> card & 1:
-            g.low_card, g.kinds[1] = card, t.team_of[seat]
+        award_played_card(g, t, seat, card)
 
 
 def _set_stock(g: np.record, rules: GameRules, rest: list[int]) -> None:

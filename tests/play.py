@@ -95,7 +95,7 @@ def other_env_with_its_state(env: Any) -> Any:
     """Another environment, made with the same arguments and long in use, that `set_state` has brought to this point."""
     other = make_env(env.metadata["name"].removesuffix("_v0"), wrapped=env is not env.unwrapped, max_deals=3)
     other.reset(seed=77)
-    play(other, seed=8, count=40)
+    play(other, seed=8, count=scale(40, 4))
     other.set_state(env.get_state())
     return other
 

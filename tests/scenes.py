@@ -11,6 +11,10 @@ WITHOUT_DISCARDS = {"four_point": {"widow": 0}}
 """Options for positions in which the bidder has discarded no cards that nobody has named: they would count for game."""
 
 
+def in_order(text: str) -> list[str]:
+    return text.split()
+
+
 def cards(text: str) -> set[str]:
     return set(text.split())
 
@@ -35,10 +39,9 @@ def card_points(texts) -> int:
 
 def play_last_trick(game: str, trump: str, trick: str, leader: int = 0, **more) -> Table:
     """A table after the last trick of a deal, whose cards are given from the leader clockwise."""
-    *led, last = trick.split()
-    seat = (leader + len(led)) % PLAYERS[game]
+    hands = {(leader + k) % PLAYERS[game]: card for k, card in enumerate(trick.split())}
     more = WITHOUT_DISCARDS.get(game, {}) | more
-    return position(game, trump=trump, led=led, leader=leader, hands={seat: last}, **more).play(last)
+    return position(game, trump=trump, leader=leader, hands=hands, **more).play(*trick.split())
 
 
 def trick_winner(game: str, trump: str, trick: str, leader: int = 0, **more) -> int:
@@ -48,7 +51,7 @@ def trick_winner(game: str, trump: str, trick: str, leader: int = 0, **more) -> 
 
 def end_of_deal(game: str = "schmier", *, points: dict[str, int], card_points: tuple[int, ...], **more) -> Table:
     """A table after a deal in which the teams had these points and card points before a worthless last trick."""
-    trick = "7C 8C 9C 7D 8D 9D".split()[: PLAYERS[game]]
+    trick = in_order("7C 8C 9C 7D 8D 9D")[: PLAYERS[game]]
     more = WITHOUT_DISCARDS.get(game, {}) | more
     table = position(game, trump="H", hands=trick, tricks=5, points=points, card_points=card_points, **more)
     return table.play(*trick)

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import combinations, pairwise
 
 import pytest
-from scenes import calls, card_points, cards, end_of_deal, outcomes, play_last_trick, trick_winner
+from scenes import calls, card_points, cards, end_of_deal, in_order, outcomes, play_last_trick, trick_winner
 
 from smear_env import Games, make_rules
 from smear_env.cards import SUITS, card_text, set_of
@@ -137,8 +137,8 @@ HANDS = {0: "AH KH 9H 7S 8S TC", 1: "QH JH TH 8H 7H 9S", 2: "AC KC QC JC 9C 8C",
 @pytest.mark.parametrize("widow", range(4))
 def test_f07_the_bidder_takes_the_top_cards_of_the_stock_as_many_as_agreed(widow):
     table = deal("four_point", widow=widow, dealer=3, hands=HANDS, stock="QD JD 7C TS", actions=["bid 4"])
-    assert table.view.hands[0] == cards(HANDS[0]) | set("QD JD 7C".split()[:widow])
-    assert table.view.stock[0] == "QD JD 7C TS".split()[widow]
+    assert table.view.hands[0] == cards(HANDS[0]) | set(in_order("QD JD 7C")[:widow])
+    assert table.view.stock[0] == in_order("QD JD 7C TS")[widow]
 
 
 def test_f07_nobody_else_sees_them_nor_the_cards_still_undealt():
@@ -187,7 +187,7 @@ def test_f09_with_six_trumps_or_fewer_he_keeps_them_all_and_chooses_what_fills_h
     """Scenario 28: of eight cards the five that are no hearts may go, and two of them do."""
     table = bidder_takes("AH KH 9H 7S 8S TC QD JD")
     assert table.view.phase == "keep" and table.view.actor == 0 and table.legal() == cards("7S 8S TC QD JD")
-    pairs = {frozenset(pair) for pair in combinations("7S 8S TC QD JD".split(), 2)}
+    pairs = {frozenset(pair) for pair in combinations(in_order("7S 8S TC QD JD"), 2)}
     assert outcomes(table, 0, "discards") == pairs and len(pairs) == 10
 
 
@@ -226,7 +226,7 @@ def test_f11_a_discarded_jack_earns_nobody_its_point_but_counts_for_game():
     """Scenario 30."""
     view = discarding("7S", "7D", "JH")
     assert view.last_kinds["jack"] is None and view.last_kinds["high"] == 0
-    assert view.last_card_points[0] >= card_points("AH KH QH JH TH".split()) == 20
+    assert view.last_card_points[0] >= card_points(in_order("AH KH QH JH TH")) == 20
     assert discarding("7S", "7D", "8H").last_kinds["jack"] == 0
 
 
@@ -234,8 +234,7 @@ def test_f11_a_discarded_jack_earns_nobody_its_point_but_counts_for_game():
 def test_f11_a_discarded_ace_seven_or_jack_of_trumps_earns_nobody_a_point(card, kind):
     hearts = "AH KH QH JH TH 9H 8H 7H"
     table = bidder_takes(hearts, episode="deal")
-    spare = "9H" if card != "9H" else "8H"
-    table.play(*(heart for heart in hearts.split() if heart not in (card, spare)))
+    table.play(*(heart for heart in hearts.split() if heart not in (card, "9H")))
     view = table.play_at_random().view
     assert view.last_kinds[kind] is None and sum(view.last_points) == 3
     assert all(view.last_kinds[other] == 0 for other in ("high", "low", "jack", "game") if other != kind)
@@ -246,28 +245,24 @@ def test_f11_his_discards_count_for_his_teams_game_point(away, value):
     """Scenario 28: TC and QD away are 12 card points for the bidder's team."""
     holding = "AH KH 9H 7S 8S TC QD JD"
     table = bidder_takes(holding, episode="deal")
-    table.play(*(card for card in "7S 8S TC QD JD".split() if card not in away.split()))
+    table.play(*(card for card in in_order("7S 8S TC QD JD") if card not in away.split()))
     assert table.view.phase == "play" and table.legal() == cards("AH KH 9H")
     view = table.play_at_random().view
     assert view.discards[0] == cards(away)
-    won = [0, 0]
-    for team in (0, 1):
-        won[team] = view.card_points[team] + (value if team == 0 else 0)
-    assert view.last_card_points == tuple(won)
+    assert view.last_card_points == (view.card_points[0] + value, view.card_points[1])
 
 
 def test_f11_they_count_also_if_he_is_set():
     """Two discards of 10 and 4 card points; every trick after that goes to the others."""
     hands = {0: "7H 8S 9S 8D 9D TC", 1: "AH KH QH JH TH 9H", 2: "7S TS QS KS 7D QD", 3: "KD TD 7C 8C 9C QC"}
-    table = deal(
-        "four_point", dealer=3, hands=hands, stock="AC 8H", actions=["bid 2", "trump H", "8S", "9S", "8D", "9D"]
-    )
+    table = deal("four_point", dealer=3, hands=hands, stock="AC 8H", actions=["bid 2", *["pass"] * 3, "trump H"])
+    table.play("8S", "9S", "8D", "9D")
     assert table.view.discards[0] == cards("TC AC")
     table.play("7H", "AH", "7S", "7C")  # seat 1 has six trumps and wins all tricks
     table.play("KH", "7D", "8C", "8H", "QH", "QD", "9C", "8S", "JH", "QS", "QC", "9S")
     table.play("TH", "TS", "KD", "8D", "9H", "KS", "TD", "9D")
     view = table.view
-    others = card_points("AH KH QH JH TH QD QS QC TS KD KS TD".split())
+    others = card_points(in_order("AH KH QH JH TH QD QS QC TS KD KS TD"))
     assert view.last_card_points == (14, others) and view.last_kinds["game"] == 1
     assert view.scores == (-2, view.last_points[1])
     assert view.last_points == (1, 3)  # low was played by seat 0
@@ -371,7 +366,7 @@ def test_f17_the_highest_trump_wins_else_the_highest_of_the_suit_led(trick, winn
 
 @pytest.mark.parametrize("seat", range(4))
 def test_f18_high_to_the_team_that_plays_the_ace(seat):
-    trick = "7C 8C 9C TC".split()
+    trick = in_order("7C 8C 9C TC")
     trick[seat] = "AH"
     assert play_last_trick("four_point", "H", " ".join(trick)).view.last_kinds["high"] == seat % 2
 
@@ -414,7 +409,7 @@ def test_f21_game_to_the_team_with_the_most_card_points_discards_added():
 @pytest.mark.parametrize(("away", "team"), [("7S 8S", 1), ("JS 8S", None), ("QS 8S", 0)])
 def test_f21_the_discards_can_decide_it(away, team):
     """In tricks the bidder's team has 22 card points, the others have 23."""
-    trick = "7C 8C 9C 7D".split()
+    trick = in_order("7C 8C 9C 7D")
     table = position("four_point", trump="H", hands=trick, tricks=5, card_points=(22, 23))
     table.games.records[0].discards[0] = set_of(away.split())
     assert table.play(*trick).view.last_kinds["game"] == team
@@ -440,21 +435,21 @@ def test_f22_a_bid_that_is_made_scores_all_points_one_that_is_not_costs_itself(p
 
 
 @pytest.mark.parametrize(
-    ("points", "scores", "bidder", "after", "winners"),
+    ("low_and_game", "scores", "bidder", "after", "winners"),
     [
-        ({"high": 0, "low": 0, "jack": 1}, (14, 13), 0, (16, 15), {0}),  # scenario 32
-        ({"high": 0, "low": 1, "jack": 1}, (13, 13), 1, (14, 15), {1}),
-        ({"high": 0, "low": 0, "jack": 1}, (13, 14), 0, (15, 16), {1}),
-        ({"high": 0, "low": 0, "jack": 1}, (13, 14), 1, (15, 12), {0}),
-        ({"high": 0, "low": 0, "jack": 1}, (12, 12), 0, (14, 14), set()),
+        ((0, 1), (14, 13), 0, (16, 15), {0}),  # scenario 32
+        ((1, None), (13, 13), 1, (14, 15), {1}),
+        ((0, 1), (13, 14), 0, (15, 16), {1}),
+        ((0, None), (13, 14), 1, (15, 12), {0}),
+        ((0, None), (12, 13), 0, (14, 14), set()),
     ],
 )
 def test_f23_the_game_ends_after_a_deal_with_a_team_at_15_and_the_most_points_win(
-    points, scores, bidder, after, winners
+    low_and_game, scores, bidder, after, winners
 ):
-    """Game goes to team 1 in the first and third rows, to nobody in the others."""
-    rows = {(16, 15): (20, 21), (15, 16): (20, 21)}
-    shares = rows.get(after, (20, 20))
+    """Team 0 has high, team 1 jack."""
+    low, game = low_and_game
+    points, shares = {"high": 0, "low": low, "jack": 1}, (20, 20 if game is None else 21)
     view = end_of_deal("four_point", points=points, card_points=shares, bid=2, bidder=bidder, scores=scores).view
     assert view.scores == after and view.winners == winners and view.terminated == bool(winners)
 
@@ -489,10 +484,10 @@ def test_f07_f11_f21_80_card_points_are_accounted_for(seed):
 
 # --- A whole deal ------------------------------------------------------------------------------------------------
 
-DECK = """
+DECK = in_order("""
 AH KH QC TS 9H TC   QH TH 9C 7S KS JD   7H 8H AC AS 9S 8D   JH 8C KC JS QS AD
 8S 7D   7C JC KD QD TD 9D
-""".split()
+""")
 TRICKS = [  # leader, cards from the leader clockwise, winner, card points
     (0, "AH QH 7H JH", 0, 7),
     (0, "KH TH 8H 8C", 0, 13),
@@ -524,6 +519,6 @@ def test_a_whole_deal_card_by_card():
         assert table.games.records[0].last_trick_winner == winner and card_points(trick.split()) == value
         won[winner % 2] += value
     view = table.view
-    assert won == [54, 0] and view.last_card_points == (64, 0) and card_points(DECK[26:]) == 16
+    assert won == [54, 0] and view.last_card_points == (64, 0) and card_points(DECK[26:]) == 80 - 64 == 16
     assert view.last_kinds == {"high": 0, "low": 0, "jack": 0, "left": None, "joker": None, "game": 0}
     assert view.last_points == (4, 0) and view.scores == (4, 0) and view.dealer == 0

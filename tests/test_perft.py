@@ -71,19 +71,19 @@ def split(leaves: Counter) -> dict[str, int]:
 
 
 def leaves_of_engine(games: np.ndarray, rules: GameRules, phases: list[str], seat: int | None) -> Counter:
-    """How often each end is reached, by the first action and what has come of it."""
+    """How often each end is reached, by the first action, the number of actions and what has come of them."""
     t, leaves = make_tables(rules)[0], Counter()
 
-    def walk(games: np.ndarray, first: str) -> None:
+    def walk(games: np.ndarray, first: str, depth: int) -> None:
         if PHASES[games[0].phase] not in phases or (seat is not None and games[0].actor != seat):
-            leaves[first, engines_end(games[0], rules)] += 1
+            leaves[first, depth, engines_end(games[0], rules)] += 1
             return
         for action in legal_actions(games[0]):
             after = games.copy()
             step(after[0], t, action)
-            walk(after, first or TEXTS[action])
+            walk(after, first or TEXTS[action], depth + 1)
 
-    walk(games, "")
+    walk(games, "", 0)
     return leaves
 
 
@@ -102,16 +102,16 @@ def leaves_of_referee(deal: RefereesDeal, phases: list[str], seat: int | None) -
     """As `leaves_of_engine`."""
     leaves = Counter()
 
-    def walk(deal: RefereesDeal, first: str) -> None:
+    def walk(deal: RefereesDeal, first: str, depth: int) -> None:
         if deal.phase not in phases or (seat is not None and deal.actor != seat):
-            leaves[first, referees_end(deal)] += 1
+            leaves[first, depth, referees_end(deal)] += 1
             return
         for action in deal.legal():
             after = twin(deal)
             after.play(action)
-            walk(after, first or action)
+            walk(after, first or action, depth + 1)
 
-    walk(deal, "")
+    walk(deal, "", 0)
     return leaves
 
 
@@ -184,7 +184,7 @@ def test_exchange_of_a_seat(case, hand, num_throwable, expected):
 
 
 def test_exchange_of_all_seats():
-    """S-14 to S-17: five seats with one card, two, none, one and one that they may throw."""
+    """S-14 to S-17: one card, two and none that may be thrown."""
     hands = {
         0: "AD KD QD JD JH TC", 1: "TD 9D 8D 7D 2C 3C", 3: "AC KC QC JC TS 9S", 2: "6D 5D 4D 3D 2D XX",
     }  # fmt: skip

@@ -205,7 +205,7 @@ def test_documents_name_no_path_of_a_machine_and_stand_alone() -> None:
 
 @pytest.mark.slow
 def test_loop_of_the_self_play_page_runs_and_keeps_the_books() -> None:
-    """With lambda 1 and values of 0 an advantage is what the seat still got in its deal: checked against the rewards."""
+    """With lambda 1 and values of 0 an advantage is what the seat still got in its deal."""
     (loop,) = blocks(ROOT / "docs" / "self_play.md", "python")
     assert loop.count("\n") <= 60
     names: dict[str, object] = {}

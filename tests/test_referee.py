@@ -359,7 +359,7 @@ def test_random_deals(game, seed):
 
 @pytest.mark.parametrize("case", CASES + MORE_CASES)
 def test_random_deals_with_options(case):
-    """O-1 to O-18: 3,000 deals each (500 of MORE_CASES), some of which would have gone another way without the option."""
+    """O-1 to O-18: 3,000 deals each (500 of MORE_CASES), some of which would have gone differently without it."""
     rules, base = rules_of(case), base_of(case)
     is_other = rules == base
     for deal in side_by_side(rules, scaled(3000 if case in CASES else 500), seed=len(case)):

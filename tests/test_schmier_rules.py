@@ -8,9 +8,21 @@ from itertools import combinations, pairwise
 
 import pytest
 from scenes import (
-    LEFT, calls, card_points, cards, dealer_takes, end_of_deal, named, outcomes, play_last_trick, throw, throw_some,
-    trick_winner, trump_order,
-)  # fmt: skip
+    LEFT,
+    calls,
+    card_points,
+    cards,
+    dealer_takes,
+    end_of_deal,
+    in_order,
+    named,
+    outcomes,
+    play_last_trick,
+    throw,
+    throw_some,
+    trick_winner,
+    trump_order,
+)
 
 from smear_env import Games
 from smear_env.cards import RANKS, SUITS, card_text
@@ -197,8 +209,12 @@ def test_s13_the_bidder_names_any_suit_for_all_to_hear_even_one_that_he_does_not
 # --- Exchange ----------------------------------------------------------------------------------------------------
 
 PLAIN_HANDS = {
-    0: "2C 3C 4C 5C 6C 7C", 1: "2S 3S 4S 5S 6S 7S", 2: "2D 3D 4D 5D 6D 7D", 3: "8C 9C TC 8S 9S TS", 4: "8D 9D TD JC QC KC",
-}  # fmt: skip
+    0: "2C 3C 4C 5C 6C 7C",
+    1: "2S 3S 4S 5S 6S 7S",
+    2: "2D 3D 4D 5D 6D 7D",
+    3: "8C 9C TC 8S 9S TS",
+    4: "8D 9D TD JC QC KC",
+}
 
 
 @pytest.mark.parametrize("bidder", range(6))
@@ -214,13 +230,13 @@ def test_s14_each_in_turn_from_the_dealers_left_the_bidder_in_his_place_and_the_
 @pytest.mark.parametrize("number", range(4))
 def test_s14_up_to_three_cards_once_and_as_many_from_the_top_of_the_stock(number):
     table = named(hands=PLAIN_HANDS, stock="AS KS QS JS AD")
-    throw(table, *"2C 3C 4C".split()[:number])
-    stock = "AS KS QS".split()[:number]
-    assert table.view.hands[0] == {*"2C 3C 4C 5C 6C 7C".split()[number:], *stock}
-    assert table.view.stock[0] == "AS KS QS JS".split()[number]
+    throw(table, *in_order("2C 3C 4C")[:number])
+    stock = in_order("AS KS QS")[:number]
+    assert table.view.hands[0] == {*in_order("2C 3C 4C 5C 6C 7C")[number:], *stock}
+    assert table.view.stock[0] == in_order("AS KS QS JS")[number]
     assert table.view.actor == 1
     throw(table, "2S")
-    assert "AS KS QS JS".split()[number] in table.view.hands[1]
+    assert in_order("AS KS QS JS")[number] in table.view.hands[1]
 
 
 def test_s14_he_sees_the_new_cards_only_after_his_last_throw():
@@ -259,9 +275,11 @@ ALL_TRUMPS = "AH KH QH JH JD TH", "9H 8H 7H 6H 5H 4H"
 
 @pytest.mark.parametrize("seats", [(), (0,), (1,), (4,), (5,), (0, 1), (1, 3), (3, 4), (4, 5)])
 def test_s15_a_player_with_nothing_but_trumps_is_passed_over(seats):
-    """R10 (rlcard 331: the turn jumped when nobody could act): at most two hands of six can be all trumps."""
+    """Scenario 21, and R10 (rlcard 331: the turn jumped when nobody could act). At most two hands can be all trumps."""
     hands = dict(zip(seats, ALL_TRUMPS, strict=False))
-    plain = iter("2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC AC 2S 3S 4S 5S 6S 7S 8S 9S TS JS QS KS AS 2D 3D 4D 5D 6D".split())
+    plain = iter(
+        in_order("2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC AC 2S 3S 4S 5S 6S 7S 8S 9S TS JS QS KS AS 2D 3D 4D 5D 6D")
+    )
     hands |= {seat: [next(plain) for _ in range(6)] for seat in range(5) if seat not in hands}
     table = named(hands=hands)
     actors = []
@@ -306,7 +324,7 @@ def test_s16_thrown_cards_are_out_of_the_deal():
 def test_s17_the_dealer_takes_all_that_is_left_of_the_stock(number, left):
     """Scenario 21: he takes 2 cards and drops 2 when all have thrown three, and 17 when nobody has thrown."""
     hands = PLAIN_HANDS | {5: "JS QS KS AS QD KD"}
-    stock = "AC AD XX AH KH QH JH JD TH 9H 8H 7H 6H 5H 4H 3H 2H".split()
+    stock = in_order("AC AD XX AH KH QH JH JD TH 9H 8H 7H 6H 5H 4H 3H 2H")
     table = named(hands=hands, stock=stock[::-1])
     for _ in range(5):
         throw_some(table, number)
@@ -325,7 +343,7 @@ def test_s17_with_six_trumps_or_fewer_he_keeps_them_all_and_chooses_what_fills_h
     """Scenario 22: 4 trumps stay, 2 of 7 other cards: 21 hands."""
     table = dealer_takes("AH 9H 5H XX TS AS 4C 4D 9D QC 2C")
     assert table.view.phase == "keep" and table.legal() == cards("TS AS 4C 4D 9D QC 2C")
-    two = combinations("TS AS 4C 4D 9D QC 2C".split(), 2)
+    two = combinations(in_order("TS AS 4C 4D 9D QC 2C"), 2)
     assert outcomes(table, 5, "hands") == {frozenset(cards("AH 9H 5H XX")) | set(pair) for pair in two}
 
 
@@ -442,7 +460,7 @@ def test_s23_the_highest_trump_wins_else_the_highest_of_the_suit_led(trick, winn
 
 @pytest.mark.parametrize("seat", range(6))
 def test_s24_high_to_the_team_that_plays_the_ace(seat):
-    trick = "3C 4C 5C 6C 7C 8C".split()
+    trick = in_order("3C 4C 5C 6C 7C 8C")
     trick[seat] = "AH"
     assert play_last_trick("schmier", "H", " ".join(trick)).view.last_kinds["high"] == seat % 3
 
@@ -648,7 +666,7 @@ def test_s37_the_stock_cannot_run_out():
 
 @pytest.mark.parametrize("trumps", [0, 1, 5, 6, 7, 10, 15])
 def test_s37_the_dealer_plays_with_the_lesser_of_six_and_the_trumps_he_held(trumps):
-    holding = trump_order("H")[:trumps] + "2S 3S 4S 5S 6S 7S 8S 9S TS".split()
+    holding = trump_order("H")[:trumps] + in_order("2S 3S 4S 5S 6S 7S 8S 9S TS")
     table = dealer_takes(" ".join(holding[: max(8, trumps + 1)]))
     while table.view.phase == "keep":
         table.play(min(table.legal()))
@@ -657,12 +675,12 @@ def test_s37_the_dealer_plays_with_the_lesser_of_six_and_the_trumps_he_held(trum
 
 # --- A whole deal ------------------------------------------------------------------------------------------------
 
-DECK = """
+DECK = in_order("""
 2D 3S 5S 7H AH TS   5C 5D 6C 7D AD XX   6S 8C 8H 9H AC KD
 6H 9S JC JH JS QH   2H 4C 7S 8D KS TD   3D 3H 4D 4H 7C TC
 KH TH QS  8S 9D  2S JD QD  AS KC 6D  4S 2C 9C  QC 3C 5H
-""".split()
-THROWS = ["3S 5S 7H", "5C 6C done", "6S 8C 8H", "6H 9S JC", "2H 4C 7S"]
+""")
+THROWS = ["3S 5S 7H", "5C 6C", "6S 8C 8H", "6H 9S JC", "2H 4C 7S"]
 TRICKS = [  # leader, cards from the leader clockwise, winner, card points
     (1, "AD JD 6D TD 3D 2D", 1, 15),
     (1, "9D QD JH 8D 4D QS", 2, 5),
@@ -697,7 +715,7 @@ def test_a_whole_deal_card_by_card(bid):
         assert table.games.records[0].last_trick_winner == winner and card_points(trick.split()) == value
         won[winner % 3] += value
     view = table.view
-    assert won == [14, 44, 22] and view.last_card_points == (14, 44, 22)
+    assert won == [14, 44, 22] and sum(won) == 81 - card_points(["JC"]) and view.last_card_points == (14, 44, 22)
     assert view.last_kinds == {"high": 1, "low": 0, "jack": 1, "left": 2, "joker": 1, "game": 1}
     assert view.last_points == (1, 4, 1)
     assert view.scores == ((1, 4, 1) if bid == 4 else (1, -5, 1))
