@@ -25,6 +25,7 @@ from smear_env.games import (
     write_state,
 )  # fmt: skip
 from smear_env.observe import block_slice, state_size
+from smear_env.pictures import Window, rgb_array, svg
 from smear_env.render import ALL, ansi
 from smear_env.rules import NOBODY, PRESETS, GameRules, differences, make_rules, make_tables
 
@@ -42,7 +43,8 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     Args:
         rules: a `GameRules`, the name of a preset or the path of a TOML file; single options follow as keywords.
-        render_mode: "ansi" (`render` returns text), "human" (it prints it) or None.
+        render_mode: "ansi" (`render` returns text), "rgb_array" (a picture), "human" (shows the picture in a window, or
+            prints the text where there is no display) or None. Pictures need `smear-env[render]`.
         episode: "game" (to the target) or "deal" (one dealing-out; 0 for all if the cards are thrown in).
         reward: "points": at the end of each deal the team's change of score less the mean of the other teams'; "win":
             at the end of the game 1 for the winners and -1 / (teams - 1) for the others.
@@ -56,7 +58,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     metadata: dict[str, Any] = {
         "name": "smear",
-        "render_modes": ["ansi", "human"],
+        "render_modes": ["ansi", "human", "rgb_array"],
         "is_parallelizable": False,
         "render_fps": 1,
     }
@@ -76,7 +78,8 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         super().__init__()
         self.metadata = copy.deepcopy(self.metadata)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode={render_mode!r} is not allowed; allowed: 'ansi', 'human', None")
+            allowed = ", ".join(repr(mode) for mode in [*self.metadata["render_modes"], None])
+            raise ValueError(f"render_mode={render_mode!r} is not allowed; allowed: {allowed}")
         if illegal not in ("raise", "terminate"):
             raise ValueError(f"illegal={illegal!r} is not allowed; allowed: 'raise', 'terminate'")
         self.rules = make_rules(self.default_rules if rules is None else rules, **options)
@@ -86,6 +89,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
                 f"{self.metadata['name']} plays {' or '.join(self.presets)}; the rules given are nearest to {nearest}"
             )
         self.render_mode = render_mode
+        self._window = Window()
         self.illegal = illegal
         self._games = Games(self.rules, 1, None, episode, reward, autoreset=False, max_deals=max_deals)
         self._one_action = np.zeros(1, np.int64)
@@ -175,7 +179,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if "deck" in position:
             record.deck[: self.rules.deck_size] = position["deck"]
         if position:
-            redeal(games.records, games.tables, 0, True)
+            redeal(games.records, games.tables, 0)
         if "scores" in position:
             record.scores[: self.rules.teams] = position["scores"]
         games.refresh()
@@ -317,20 +321,39 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     # --- Rendering ---
 
-    def render(self, perspective: int | str | None = None) -> str | None:
-        """The table as text: returned in mode "ansi", printed in mode "human".
+    def render(self, perspective: int | str | None = None) -> str | np.ndarray | None:
+        """The table: text in mode "ansi", pixels (H, W, 3) in mode "rgb_array"; shown in mode "human".
 
         Args:
             perspective: the seat, or the agent, that looks; "all" to see every hand. None: the seat to move.
+
+        Raises:
+            ImportError: the mode is "rgb_array" and Pillow is missing.
         """
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'")
             return None
-        text = ansi(self._games.records, 0, self.rules, self._perspective(perspective))
+        records, sight = self._games.records, self._perspective(perspective)
         if self.render_mode == "ansi":
-            return text
-        print(text)
+            return ansi(records, 0, self.rules, sight)
+        if self.render_mode == "rgb_array":
+            return rgb_array(records, 0, self.rules, sight)
+        if not self._window.show(lambda: rgb_array(records, 0, self.rules, sight), self.rules.name):
+            print(ansi(records, 0, self.rules, sight))
         return None
+
+    def render_svg(self, perspective: int | str | None = None, theme: str = "auto") -> str:
+        """The table as an SVG image, in any render mode; see `pictures.svg`.
+
+        Args:
+            perspective: as for `render`.
+            theme: "light", "dark", or "auto": as the reader's system is set.
+        """
+        return svg(self._games.records, 0, self.rules, self._perspective(perspective), theme)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: the table as the seat to move sees it, nothing before the first reset."""
+        return self.render_svg() if self._has_begun else None
 
     def _perspective(self, perspective: int | str | None) -> int | str:
         if perspective is None:
@@ -346,7 +369,8 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         )
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Closes the window of mode "human", if there is one."""
+        self._window.close()
 
 
 _STATE_KEYS = {"rules", "record", "sampler", "has_begun", "agents"}
@@ -499,6 +523,15 @@ class OrderEnforcing(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo
         if not self._has_reset:
             return super().render()
         return self.env.render(perspective)
+
+    def render_svg(self, perspective: int | str | None = None, theme: str = "auto") -> str:
+        """As in the environment."""
+        if not self._has_reset:
+            super().render()  # which says what is wrong
+        return self.env.render_svg(perspective, theme)  # type: ignore[no-any-return]  # PettingZoo has no types
+
+    def _repr_svg_(self) -> str | None:
+        return self.env._repr_svg_()  # type: ignore[no-any-return]  # PettingZoo has no types
 
     def clone(self) -> "OrderEnforcing":
         """A new wrapped environment in the same state."""

@@ -13,7 +13,7 @@ import numpy as np
 from smear_env._jit import Buffer, announce_compilation, buffer_of, kernel, write_number
 from smear_env.actions import NUM_ACTIONS, is_legal
 from smear_env.cards import count
-from smear_env.engine import advance, below, deal, find_legal, random_action, seed_state, shuffle, start_game, step
+from smear_env.engine import advance, below, deal, find_legal, random_action, seed_state, start_game, step
 from smear_env.illegal import IllegalActionError, illegal_action
 from smear_env.observe import MAX_SCORE, Layout, encode, encode_mask, encode_state, make_layout
 from smear_env.rules import NOBODY, OVER, GameRules, Tables, make_rules, make_tables
@@ -247,10 +247,8 @@ def play_turns(
 
 
 @kernel
-def redeal(games: np.ndarray, tables: np.ndarray, i: int, keep_deck: bool) -> None:
-    """Deals the first deal of game i again, with the dealer and the scores as they are."""
-    if not keep_deck:
-        shuffle(games[i], tables[0])
+def redeal(games: np.ndarray, tables: np.ndarray, i: int) -> None:
+    """Deals the first deal of game i again, with dealer, deck and scores as they are."""
     games[i].deals = 0
     deal(games[i], tables[0])
 

@@ -36,12 +36,12 @@ def ansi(games: np.ndarray, index: int, rules: GameRules, perspective: int | str
     rows: list[tuple[str, ...]] = [("seat", "team", "score", "bid", "drew", "table", "cards", "hand")]
     for seat in range(rules.players):
         rows.append(_seat_row(g, rules, seat, visible=perspective in (ALL, seat)))
-    points = [f"{kind} {_holder(g.kinds[i])}" for i, kind in enumerate(KINDS[:-1]) if _is_played_for(rules, i)]
+    points = [f"{kind} {_holder(g.kinds[i])}" for i, kind in enumerate(KINDS[:-1]) if is_played_for(rules, i)]
     footing = ["card points " + " ".join(str(g.card_points[team]) for team in range(rules.teams)), *points]
     lines = ["  ".join(heading), *_aligned(rows), "  ".join(footing)]
     if g.last_trick_winner != NOBODY:
         lines.append(f"last trick won by seat {g.last_trick_winner}")
-    if g.deals_scored:
+    if g.last_bidder != NOBODY:
         lines.append(result_line(g, rules))
     if g.winners:
         lines.append("game won by " + ", ".join(f"team {team}" for team in range(rules.teams) if g.winners >> team & 1))
@@ -54,7 +54,7 @@ def result_line(g: np.record, rules: GameRules) -> str:
     """The result of the deal scored last: bid made or set, who got what, the change of each score."""
     team = g.last_bidder % rules.teams
     made = g.last_points[team] >= g.last_bid
-    kinds = [f"{kind} {_holder(g.last_kinds[i])}" for i, kind in enumerate(KINDS) if _is_played_for(rules, i)]
+    kinds = [f"{kind} {_holder(g.last_kinds[i])}" for i, kind in enumerate(KINDS) if is_played_for(rules, i)]
     deltas = " ".join(f"{g.last_delta[t]:+d}" for t in range(rules.teams))
     card_points = " ".join(str(g.last_card_points[t]) for t in range(rules.teams))
     return (
@@ -73,18 +73,19 @@ def _seat_row(g: np.record, rules: GameRules, seat: int, visible: bool) -> tuple
         "-" if bid == NOBODY else "pass" if bid == 0 else str(bid),
         _or_dash(g.draws[seat]),
         "-" if g.trick[seat] == NOBODY else card_text(int(g.trick[seat])),
-        str(_public_count(g, rules, seat)),
+        str(public_count(g, rules, seat)),
         set_text(cards) if visible else "",
     )
 
 
-def _public_count(g: np.record, rules: GameRules, seat: int) -> int:
+def public_count(g: np.record, rules: GameRules, seat: int) -> int:
     """How many cards everybody knows the seat to hold: throws count only once they are replaced."""
     thrown_so_far = count(g.discards[seat]) if PHASES[g.phase] == "exchange" and seat == g.actor else 0
     return count(g.hand[seat]) + thrown_so_far
 
 
-def _is_played_for(rules: GameRules, kind: int) -> bool:
+def is_played_for(rules: GameRules, kind: int) -> bool:
+    """Whether there is a point for this kind, an index into KINDS."""
     return (True, True, rules.jack_point, rules.left_point, rules.joker_point, True)[kind] != 0
 
 

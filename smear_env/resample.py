@@ -229,49 +229,6 @@ def back_to_six(g: Game, t: Tables, seat: int) -> int:
 
 
 @kernel
-def choose_commitment(g: Game, t: Tables, seat: int) -> None:
-    """A suit that the bidder can have committed himself to, if the seat does not know it (F-8 to F-10)."""
-    if g.trump != NOBODY or not t.widow or g.phase not in (KEEP, PLAY):
-        return
-    suits = NO_CARDS
-    for suit in range(NUM_SUITS):
-        members = t.suit_cards[NOBODY, suit]
-        explained = g.discards[g.bidder] & members == 0 or g.hand[g.bidder] & ~members == 0
-        if g.hand[g.bidder] & members != 0 and explained:
-            suits |= bit(suit)
-    if suits == 0:
-        # Every suit held was discarded too: let the seat have kept the longest and thrown none of it.
-        suit = longest_suit(g, t)
-        swap_discards(g, t, suit)
-        suits = bit(suit)
-    for _ in range(random_below(g, count(suits))):
-        suits &= suits - 1
-    g.trump = lowest(suits)
-
-
-@kernel
-def longest_suit(g: Game, t: Tables) -> int:
-    """The suit of which the bidder has most cards, discards included."""
-    best, most = 0, -1
-    for suit in range(NUM_SUITS):
-        number = count((g.hand[g.bidder] | g.discards[g.bidder]) & t.suit_cards[NOBODY, suit])
-        if number > most:
-            best, most = suit, number
-    return best
-
-
-@kernel
-def swap_discards(g: Game, t: Tables, suit: int) -> None:
-    """Takes the cards of a suit out of the bidder's discards, for cards of his hand of other suits, while he can."""
-    members = t.suit_cards[NOBODY, suit]
-    while g.discards[g.bidder] & members != 0 and g.hand[g.bidder] & ~members != 0:
-        back = bit(lowest(g.discards[g.bidder] & members))
-        gone = bit(lowest(g.hand[g.bidder] & ~members))
-        g.discards[g.bidder] = g.discards[g.bidder] & ~back | gone
-        g.hand[g.bidder] = g.hand[g.bidder] & ~gone | back
-
-
-@kernel
 def take_some(g: Game, cards: int, n: int) -> int:
     """N cards of a set, all choices equally likely."""
     taken = NO_CARDS
@@ -281,6 +238,30 @@ def take_some(g: Game, cards: int, n: int) -> int:
             left &= left - 1
         taken |= bit(lowest(left))
     return taken
+
+
+@kernel
+def choose_commitment(g: Game, t: Tables, seat: int) -> None:
+    """A suit that the bidder may have committed himself to, of those he holds, if the seat does not know it (F-8)."""
+    if g.trump != NOBODY or not t.widow or g.phase not in (KEEP, PLAY):
+        return
+    suits = NO_CARDS
+    for suit in range(NUM_SUITS):
+        if g.hand[g.bidder] & t.suit_cards[NOBODY, suit] != 0:
+            suits |= bit(suit)
+    g.trump = lowest(take_some(g, suits, 1))
+    swap_discards(g, t, g.trump)
+
+
+@kernel
+def swap_discards(g: Game, t: Tables, suit: int) -> None:
+    """Exchanges discards of a suit for cards of other suits that the bidder holds: he would have kept them (F-9)."""
+    members = t.suit_cards[NOBODY, suit]
+    while g.discards[g.bidder] & members != 0 and g.hand[g.bidder] & ~members != 0:
+        back = bit(lowest(g.discards[g.bidder] & members))
+        gone = bit(lowest(g.hand[g.bidder] & ~members))
+        g.discards[g.bidder] = g.discards[g.bidder] & ~back | gone
+        g.hand[g.bidder] = g.hand[g.bidder] & ~gone | back
 
 
 @kernel
@@ -339,7 +320,7 @@ def resample(hidden: np.ndarray, rules: GameRules, seat: int, seed: int) -> np.n
 
     The seat's observation of it is the same as of the game that was hidden, and it can be played on. Deals are equally
     likely (after `SWEEPS` exchanges a card), whatever the others' way of playing; a commitment not known is drawn
-    from the suits that the bidder can have chosen.
+    from the suits that the bidder holds.
 
     Raises:
         ValueError: no deal agrees with it, so it did not come from `hide`.

@@ -121,6 +121,11 @@ def forfeit(g: Game, t: Tables, seat: int) -> None:
     for team in range(t.teams):
         g.last_delta[team] = -t.max_bid if team == t.team_of[seat] else 0
         g.scores[team] += g.last_delta[team]
+        g.last_points[team] = 0
+        g.last_card_points[team] = 0
+    for kind in range(g.last_kinds.size):
+        g.last_kinds[kind] = NOBODY
+    g.last_bidder, g.last_bid, g.last_trump = NOBODY, 0, NOBODY  # the deal was not played to a result
     g.phase = OVER
     g.actor = NOBODY
     g.legal_cards = 0

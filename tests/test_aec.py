@@ -144,7 +144,9 @@ def test_mask_is_the_legal_set_for_the_mover_and_zero_for_others_and_stands_in_i
 def test_metadata_belongs_to_the_instance():
     one, other = make_env("schmier"), make_env("schmier")
     one.metadata["render_modes"].append("svg")
-    assert other.metadata["render_modes"] == make_env("schmier").metadata["render_modes"] == ["ansi", "human"]
+    assert (
+        other.metadata["render_modes"] == make_env("schmier").metadata["render_modes"] == ["ansi", "human", "rgb_array"]
+    )
 
 
 @both_games

@@ -27,7 +27,7 @@ PACKAGES = {"smear_env": "smear_env", "smear_agents": "agents/smear_agents", "sm
 # Each module of smear_env may import those before it, and no other.
 LAYERS = (
     "_jit", "cards", "rules", "state", "actions", "scoring", "engine", "observe", "resample", "illegal", "games",
-    "render", "aec", "gym_env", "vector_env", "schmier_v0", "four_point_v0", "testing",
+    "render", "pictures", "aec", "answers", "text", "gym_env", "vector_env", "schmier_v0", "four_point_v0", "testing",
 )  # fmt: skip
 
 
@@ -136,7 +136,6 @@ def test_both_gears_give_the_same_bytes_in_any_process() -> None:
         assert result.stdout.strip() == here, result.stderr
 
 
-@pytest.mark.jit
 def test_cache_folder_goes_with_the_sources_and_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "package"
     package.mkdir()
@@ -150,6 +149,36 @@ def test_cache_folder_goes_with_the_sources_and_falls_back(tmp_path: Path, monke
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     fallback = _jit.cache_folder(package)
     assert fallback is not None and tmp_path / "file" not in fallback.parents
+
+
+def test_kernels_are_compiled_with_a_cache_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "JIT", True)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    compiler = _jit.Compiler(ROOT / "docs")
+    assert compiler.is_cold()
+    assert compiler(is_small)(3)
+    monkeypatch.setattr(_jit, "cache_folder", lambda *_: None)
+    uncached = _jit.Compiler(ROOT / "docs")
+    assert uncached.is_cold() and not uncached(is_small)(30)
+
+
+def is_small(number: int) -> bool:
+    return number < 10
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_every_system_has_a_place_for_compiled_code(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert _jit._cache_home().is_absolute()
+
+
+def test_without_a_folder_that_can_be_written_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    assert _jit.cache_folder(ROOT / "docs") is None
 
 
 def test_compilation_is_announced_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,45 @@ def test_hiding_leaves_nothing_that_the_seat_has_not_seen(rules: GameRules) -> N
                 assert (again[name] == hidden[name]).all(), name
 
 
+SCHMIER_TO_KEEP = ["bid 6", "trump H", "done", "done", "done", "done", "done"]
+MIDDLES = [
+    ("schmier", []),
+    ("schmier", ["bid 6"]),
+    ("schmier", ["bid 6", "trump H", "3C"]),
+    ("schmier", ["bid 6", "trump H", "3C", "done"]),
+    ("schmier", SCHMIER_TO_KEEP),
+    ("four_point", ["bid 4"]),
+    ("four_point", ["bid 4", "trump H"]),
+    ("four_point", ["bid 4", "trump H", "KC"]),
+]
+
+
+@pytest.mark.parametrize("to_the_lead", [False, True], ids=["middle", "lead"])
+@pytest.mark.parametrize(("game", "actions"), MIDDLES)
+def test_every_phase_is_filled_in_for_every_seat(game: str, actions: list[str], to_the_lead: bool) -> None:
+    """Also with the commitment, the throw or the keeping of another seat under way."""
+    rules = PRESETS[game]
+    hands = {0: "AH KH 7H 9C KC TD", 1: "8S 7S 9S TS JS AC"} if game == "four_point" else {0: "AH KH 3C 9C TD 9D"}
+    table = deal(rules, hands=hands, dealer=rules.players - 1, actions=actions)
+    while to_the_lead and table.view.phase != "play":
+        table.play(sorted(table.legal())[0])
+    for seat in range(rules.players):
+        before = table.observation(seat)
+        hidden = hide(table.games.records, 0, rules, seat)
+        for seed in range(12 if JIT else 3):
+            other = Games(rules, 1, seed=0, autoreset=False)
+            other.records[:] = resample(hidden, rules, seat, seed)
+            other.refresh()
+            assert (other.observe(np.array([seat]))[0][0] == before).all()
+            g = other.records[0]
+            if rules.widow and table.view.phase == "play":
+                trumps = other.tables[0].suit_cards[g.trump, g.trump]
+                assert g.hand[0] & trumps
+                assert not g.discards[0] & trumps or not g.hand[0] & ~trumps
+            while other.records["deals"][0] == 1:
+                other.step(other.sample())
+
+
 def test_no_seat_gets_a_card_of_a_suit_it_is_void_in() -> None:
     rules = PRESETS["schmier"]
     games = played_on(rules, 52, seed=8, n=40 if JIT else 3)
