@@ -14,8 +14,11 @@ BIN := $(VENV)/bin
 PYTEST_PARALLEL = -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 # Tested with these as well: the lower bounds in pyproject.toml, and the PettingZoo before the current one.
-OLDEST := numpy==1.23.2 numba==0.57.0 llvmlite==0.40.0 gymnasium==1.0.0 pettingzoo==1.24.3 msgspec==0.18.0
+OLDEST := numpy==1.23.2 numba==0.57.0 llvmlite==0.40.0 gymnasium==1.0.0 pettingzoo==1.24.3 msgspec==0.18.0 pillow==10.1.0
 PETTINGZOO_126 := pettingzoo==1.26.1
+
+# The last PufferLib whose source comes with all that its C environments are built from; later ones download it.
+PUFFERLIB := pufferlib==2.0.3
 
 # The versions installed are those of constraints.txt, the build tools' too (newer pips read the second name for those).
 export PIP_CONSTRAINT := constraints.txt
@@ -26,7 +29,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 clean
+.PHONY: help demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 bench-peers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' Makefile
@@ -64,8 +67,11 @@ test-oldest: .venv-oldest/.installed ## Run the environment tests with the oldes
 test-pettingzoo-1.26: .venv-pettingzoo-1.26/.installed ## Run the environment tests with PettingZoo 1.26
 	.venv-pettingzoo-1.26/bin/python $(PYTEST_PARALLEL) -m environment tests $(ARGS)
 
+bench-peers: .venv-peers/.installed ## Compare the speed with other projects', on one core (benchmarks/README.md)
+	.venv-peers/bin/python benchmarks/peers.py $(ARGS)
+
 clean: ## Remove what make and the tools it runs have made here
-	rm -rf .venv .venv-oldest .venv-pettingzoo-1.26 build dist .coverage .coverage.* htmlcov
+	rm -rf .venv .venv-oldest .venv-pettingzoo-1.26 .venv-peers build dist .coverage .coverage.* htmlcov
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find smear_env agents train tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -114,4 +120,11 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 .venv-pettingzoo-1.26/.installed: pyproject.toml constraints.txt Makefile
 	$(call make_venv,.venv-pettingzoo-1.26,$(PYTHON),PYTHON)
 	$(call pin,.venv-pettingzoo-1.26,$(PETTINGZOO_126))
+	@touch $@
+
+# PufferLib may fail: that costs its rows only. -Bsymbolic: else its `step` is found in the C library, which has one.
+.venv-peers/.installed: pyproject.toml constraints.txt benchmarks/requirements.txt Makefile
+	$(call make_venv,.venv-peers,$(PYTHON),PYTHON)
+	.venv-peers/bin/python -m pip install -q -e . -r benchmarks/requirements.txt
+	-LDFLAGS=-Wl,-Bsymbolic .venv-peers/bin/python -m pip install -q --no-cache-dir --no-deps $(PUFFERLIB)
 	@touch $@

@@ -580,8 +580,9 @@ def _paint(draw: Any, part: Part, scale: float, which: int) -> None:
     if paint.width:
         look |= {"outline": paint.line[which], "width": max(1, round(paint.width * scale))}
     if isinstance(part, Box):
-        far = (part.x + part.width) * scale - 1, (part.y + part.height) * scale - 1
-        draw.rounded_rectangle(((part.x * scale, part.y * scale), far), part.radius * scale, **look)
+        corners = part.x, part.y, part.x + part.width, part.y + part.height
+        left, top, right, bottom = (round(corner * scale) for corner in corners)  # old Pillows stumble over fractions
+        draw.rounded_rectangle((left, top, right - 1, bottom - 1), round(part.radius * scale), **look)
     elif isinstance(part, Disc):
         x, y, radius = part.x * scale, part.y * scale, part.radius * scale
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), **look)

@@ -22,8 +22,6 @@ from smear_env.render import ALL
 from smear_env.rules import MAX_SEATS, NOBODY, PHASES, make_tables
 from smear_env.state import view
 
-pytestmark = pytest.mark.environment
-
 both_games = pytest.mark.parametrize("game", MODULES)
 all_rules = pytest.mark.parametrize("game", RULES)
 every_seat = pytest.mark.parametrize(
@@ -414,6 +412,7 @@ def test_panels_stand_clockwise_and_apart(players):
 # --- Pixels ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.environment
 @pytest.mark.parametrize("wrapped", [True, False], ids=["wrapped", "raw"])
 @both_games
 def test_pixels_need_no_display_and_change_with_each_card(game, wrapped, monkeypatch):
@@ -453,6 +452,18 @@ def test_themes_and_widths(game):
         rgb_array(env.records, 0, env.rules, 0, theme="auto")
 
 
+@pytest.mark.parametrize("width", [100, 101, 333, 900, 1500])
+@pytest.mark.parametrize("num_cards", [0, 1, 12, 40])
+def test_many_cards_are_drawn_in_any_size(width, num_cards):
+    """Whatever is rounded to nothing."""
+    env = make_env("schmier")
+    env.reset(seed=1)
+    records = env.records
+    records[0].hand[:] = 2**num_cards - 1
+    assert rgb_array(records, 0, env.rules, ALL, width=width).shape[1] == width
+
+
+@pytest.mark.slow
 def test_pictures_do_not_leak():
     env = make_env("four_point")
     env.reset(seed=6)
@@ -534,6 +545,7 @@ def human_env(game, monkeypatch, **how):
     return env, fake
 
 
+@pytest.mark.environment
 def test_human_opens_one_window_and_close_closes_it(monkeypatch, capsys):
     env, fake = human_env("schmier", monkeypatch)
     assert env.render() is None
@@ -561,6 +573,7 @@ def test_window_that_was_closed_opens_anew(monkeypatch):
     assert (fake.opened, fake.destroyed, len(fake.shown)) == (2, 1, 2)
 
 
+@pytest.mark.environment
 @both_games
 def test_human_prints_the_text_where_there_is_no_window(game, monkeypatch, capsys):
     env, fake = human_env(game, monkeypatch, refuses=True)
@@ -601,6 +614,7 @@ def test_a_display_is_expected_where_there_is_one(platform, monkeypatch):
             assert has_display()
 
 
+@pytest.mark.environment
 @pytest.mark.parametrize("wrapped", [True, False], ids=["wrapped", "raw"])
 @both_games
 def test_render_test_of_pettingzoo_passes_in_every_mode(game, wrapped, capsys):

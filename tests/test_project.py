@@ -76,7 +76,9 @@ def test_import_brings_in_nothing_that_it_does_not_need() -> None:
     result = run("-c", "import sys, smear_env; print(*sys.modules)")
     loaded = set(result.stdout.split())
     assert "smear_env.games" in loaded
-    assert not loaded & {"torch", "matplotlib", "rich", "pygame", "smear_agents", "smear_train"}, result.stderr
+    assert not loaded & {"torch", "matplotlib", "rich", "pygame", "PIL", "tkinter", "smear_agents", "smear_train"}, (
+        result.stderr
+    )
 
 
 @pytest.mark.jit

@@ -206,7 +206,7 @@ def begin_game(games: Games, i: int, plan: Plan) -> None:
         g.dealer = plan.dealer
     if plan.deck is not None:
         g.deck[: games.rules.deck_size] = [card_from_text(card) for card in plan.deck]
-    redeal(games.records, games.tables, i, True)
+    redeal(games.records, games.tables, i)
 
 
 def begin_deal(games: Games, i: int, options: referee.Options, plan: Plan) -> RefereesDeal:

@@ -12,7 +12,7 @@ from smear_env.games import play_random
 from smear_env.observe import observation_size
 
 GAMES = {"schmier": schmier_v0, "four_point": four_point_v0}
-BATCHES = (1, 64, 1024, 8192)
+BATCHES = (1, 64, 1024, 8192, 65536)
 
 
 def bench(seconds: float, runs: int) -> Iterator[dict[str, Any]]:
@@ -39,8 +39,9 @@ def _row(
     name: str, game: str, batch: int, obs_bytes: int, seconds: float, runs: int, loop: Callable[[int], float]
 ) -> dict[str, Any]:
     """Runs a loop, which takes a number of rounds and returns the seconds that count, and makes its row."""
-    rounds = 16
-    while loop(rounds) < seconds / 4:  # the first call compiles
+    loop(1)  # compiles
+    rounds = 1
+    while loop(rounds) < seconds / 4:
         rounds *= 2
     rounds *= 4
     speeds = [rounds * batch / loop(rounds) for _ in range(runs)]
