@@ -17,7 +17,7 @@ PYTEST_PARALLEL = -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 OLDEST := numpy==1.23.2 numba==0.57.0 llvmlite==0.40.0 gymnasium==1.0.0 pettingzoo==1.24.3 msgspec==0.18.0 pillow==10.1.0
 PETTINGZOO_126 := pettingzoo==1.26.1
 
-# The last PufferLib whose source comes with all that its C environments are built from; later ones download it.
+# The last PufferLib whose source has all that its C environments are built from; later ones lack or download raylib.
 PUFFERLIB := pufferlib==2.0.3
 
 # The versions installed are those of constraints.txt, the build tools' too (newer pips read the second name for those).

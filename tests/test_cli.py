@@ -190,6 +190,17 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert result.returncode == 0 and result.stderr == ""
 
 
+SHOWN = re.findall(r"```text\n(.*?\n(smear sim .*?))\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shown", "command"), SHOWN, ids=[command for _, command in SHOWN])
+def test_results_in_the_readme_are_what_their_commands_print(
+    capsys: pytest.CaptureFixture[str], shown: str, command: str
+) -> None:
+    assert out(capsys, *command.split()[1:], "--quiet").rstrip() == shown
+
+
 def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     import shlex
 

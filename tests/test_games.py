@@ -443,3 +443,15 @@ def test_observe_refuses_seats_that_are_not_there(seats):
     games.reset()
     with pytest.raises(ValueError, match=r"seats must be 3 whole numbers -1\.\.3"):
         games.observe(seats)
+
+
+@pytest.mark.parametrize("game", ["schmier", "four_point"])
+def test_sampling_from_the_games_and_from_their_masks_is_the_same(game):
+    one, other = (Games(game, 16, seed=5, episode="deal", autoreset=False) for _ in range(2))
+    one.reset()
+    other.reset()
+    for _ in range(scale(120)):
+        actions = one.sample().copy()
+        assert (actions == other.sample(other.action_masks)).all()
+        one.step(actions)
+        other.step(actions)
