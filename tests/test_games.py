@@ -6,6 +6,7 @@ from play import MODULES, RULES, is_near, make_env, points, random_actions, scal
 
 from smear_env import Games, IllegalActionError, make_rules
 from smear_env.actions import PASS
+from smear_env.games import play_random
 from smear_env.observe import observation_size
 
 both_games = pytest.mark.parametrize("game", MODULES)
@@ -455,3 +456,27 @@ def test_sampling_from_the_games_and_from_their_masks_is_the_same(game):
         assert (actions == other.sample(other.action_masks)).all()
         one.step(actions)
         other.step(actions)
+
+
+@pytest.mark.slow
+@pytest.mark.jit
+def test_memory_is_flat_over_a_million_deals():
+    """Neither playing nor observing leaves anything behind."""
+    resource = pytest.importorskip("resource")
+    games = Games("schmier", 1024, seed=1, episode="deal")
+    games.reset()
+    states = np.array([1], np.uint64)
+
+    def play_deals(rounds):
+        for _ in range(rounds // 100):
+            games.step(games.sample())
+            play_random(games.records, games.tables, states, 99)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = play_deals(500)
+    after = play_deals(56_000)  # at 55 decisions a deal
+    assert after - before < 2048  # kB
+    per_game = sum(
+        array.nbytes for array in (games.records, games.observations, games.action_masks, games.seats, games.rewards)
+    )
+    assert per_game / 1024 < 1200
