@@ -137,15 +137,18 @@ class LearnerGames:
             IllegalActionError: if `illegal` is "raise"; nothing has changed.
         """
         if self.illegal == "raise":
-            masks = self.games.action_masks
-            inside = (actions >= 0) & (actions < NUM_ACTIONS)
-            legal = inside & (masks[np.arange(len(actions)), np.where(inside, actions, 0)] > 0)
-            wrong = np.flatnonzero(~legal & ~self.over)
+            wrong = self.illegal_rows(actions)
             if wrong.size:
                 raise self.games.illegal_action(int(wrong[0]), int(actions[wrong[0]]))
         self.forfeited[:] = False
         self._play(np.where((actions < 0) | (actions >= NUM_ACTIONS), NOBODY, actions))
         self.rewards = self._rewards[np.arange(len(actions)), self.learner_seats].astype(np.float64)
+
+    def illegal_rows(self, actions: np.ndarray) -> np.ndarray:
+        """The games, by number, that are not over and whose action is not legal."""
+        inside = (actions >= 0) & (actions < NUM_ACTIONS)
+        legal = inside & (self.games.action_masks[np.arange(len(actions)), np.where(inside, actions, 0)] > 0)
+        return np.flatnonzero(~legal & ~self.over)
 
     def _play(self, actions: np.ndarray) -> None:
         """Does some actions, then everybody else's until each game waits for the learner or is over."""

@@ -109,11 +109,9 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
 
     def _reasons(self, actions: np.ndarray) -> dict[int, str]:
         """Why the actions that are not legal are not, by game; they end it."""
-        masks = self._learner.games.action_masks
-        inside = (actions >= 0) & (actions < NUM_ACTIONS)
-        legal = inside & (masks[np.arange(self.num_envs), np.where(inside, actions, 0)] > 0)
+        learner = self._learner
         return {
-            int(i): str(self._learner.games.illegal_action(int(i), int(actions[i]))) for i in np.flatnonzero(~legal)
+            int(i): str(learner.games.illegal_action(int(i), int(actions[i]))) for i in learner.illegal_rows(actions)
         }
 
     def _observations(self, observations: np.ndarray, action_masks: np.ndarray) -> Any:
