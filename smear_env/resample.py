@@ -51,10 +51,16 @@ def has_seen_place(g: Game, t: Tables, seat: int, place: int) -> bool:
 
 
 @kernel
-def hide_game(games: np.ndarray, tables: np.ndarray, i: int, seat: int, hidden: np.ndarray) -> None:
-    """Copies game i to hidden[0] without what the seat has not seen."""
-    g, t, h = games[i], tables[0], hidden[0]
-    hidden[0] = games[i]
+def hide_games(games: np.ndarray, tables: np.ndarray, seats: np.ndarray, hidden: np.ndarray) -> None:
+    """Copies each game to its place in `hidden` without what its seat has not seen."""
+    for i in range(games.size):
+        hidden[i] = games[i]
+        hide_cards(games[i], tables[0], seats[i], hidden[i])
+
+
+@kernel
+def hide_cards(g: Game, t: Tables, seat: int, h: Game) -> None:
+    """Takes out of h, a copy of g, what the seat has not seen."""
     h.rng = np.uint64(0)
     for other in range(t.players):
         if other != seat:
@@ -78,8 +84,13 @@ def hide(games: np.ndarray, index: int, rules: GameRules, seat: int) -> np.ndarr
 
     It keeps what the seat sees: its cards, its own places in the deck, everything public.
     """
-    hidden = new_games(1)
-    hide_game(games, make_tables(rules), index, seat, hidden)
+    return hide_each(games[index : index + 1], rules, np.array([seat]))
+
+
+def hide_each(games: np.ndarray, rules: GameRules, seats: np.ndarray) -> np.ndarray:
+    """`hide` for many games: game i as seats[i] knows it, shape (N,)."""
+    hidden = new_games(len(games))
+    hide_games(games, make_tables(rules), seats, hidden)
     return hidden
 
 

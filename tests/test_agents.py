@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from smear_agents import AGENTS, Agent, GreedyAgent, RandomAgent, make_agent, make_agents
+from smear_agents import AGENTS, Agent, GameAgent, GreedyAgent, RandomAgent, decide, make_agent, make_agents
 from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env._jit import JIT
-from smear_env.actions import action_text
+from smear_env.actions import action_text, legal_actions
+from smear_env.resample import hide_each
 from smear_env.testing import Table, deal, position
 from smear_train.sim import play_out, simulate
 
@@ -138,3 +139,38 @@ def test_greedy_does_not_pass_most_deals() -> None:
         sim = simulate(PRESETS[game], ["greedy"], 2000, seed=1)
         assert (~sim.scored).mean() < 0.2
         assert sim.made[sim.scored].mean() > 0.6
+
+
+class Peeker(GameAgent):
+    """Looks at the game; plays the first legal action."""
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        self.seen, self.seats = games, seats
+        return np.array([legal_actions(g)[0] for g in games])
+
+
+class Cheat(Peeker):
+    sees_all = True
+
+
+@pytest.mark.parametrize("rules", ["schmier", "four_point"])
+def test_a_player_that_needs_the_game_sees_it_hidden(rules: str) -> None:
+    games = Games(rules, 32, seed=5)
+    games.reset()
+    honest, cheat = Peeker(games.rules), Cheat(games.rules)
+    for _ in range(60):
+        rows = np.flatnonzero(games.seats % 2 == 0)
+        actions = games.sample().copy()
+        if rows.size:
+            actions[rows] = decide(honest, games, rows)
+            assert np.array_equal(honest.seats, games.seats[rows])
+            assert np.array_equal(honest.seen, hide_each(games.records[rows], games.rules, games.seats[rows]))
+            assert np.array_equal(decide(cheat, games, rows), actions[rows])
+            assert np.array_equal(cheat.seen, games.records[rows])
+        games.step(actions)
+
+
+def test_a_player_that_needs_the_game_says_so_when_called() -> None:
+    games = Games("schmier", 1, seed=5)
+    with pytest.raises(TypeError, match="decide"):
+        Peeker(games.rules).act(*games.reset())

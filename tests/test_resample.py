@@ -7,7 +7,7 @@ from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env._jit import JIT
 from smear_env.cards import cards_in
 from smear_env.observe import knows_trump
-from smear_env.resample import hide, resample
+from smear_env.resample import hide, hide_each, resample
 from smear_env.rules import NOBODY
 from smear_env.state import FIELDS, view
 from smear_env.testing import deal
@@ -162,3 +162,14 @@ def test_a_record_that_does_not_come_from_hiding_is_refused() -> None:
     hidden[0].voids[:] = 15
     with pytest.raises(ValueError, match="must come from hide"):
         resample(hidden, rules, 0, seed=1)
+
+
+def test_hiding_many_games_is_hiding_each() -> None:
+    games = Games("schmier", 64, seed=3)
+    games.reset()
+    for _ in range(90):
+        games.step(games.sample())
+    seats = np.arange(64) % 6
+    together = hide_each(games.records, games.rules, seats)
+    for i, seat in enumerate(seats):
+        assert together[i] == hide(games.records, i, games.rules, int(seat))[0]

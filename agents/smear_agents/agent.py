@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from smear_env import GameRules
+from smear_env import GameRules, Games
 from smear_env.observe import make_layout
+from smear_env.resample import hide_each
 from smear_env.rules import make_tables
 
 
@@ -45,3 +46,46 @@ class Agent(ABC):
     def act(self, observation: np.ndarray, action_mask: np.ndarray) -> int:
         """The action for one table: observation (D,), mask (70,)."""
         return int(self(observation[None], action_mask[None])[0])
+
+
+class GameAgent(Agent):
+    """A player that needs the game itself, to deal hidden cards anew or to search.
+
+    It gets what `smear_env.resample.hide` leaves of it, so it cannot see what is hidden either.
+
+    Attributes:
+        sees_all: it gets the game with nothing hidden. Only for players that cheat, as a measure of the others.
+    """
+
+    sees_all = False
+
+    @abstractmethod
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """An action for each game.
+
+        Args:
+            games: (N,) records, each as its seat knows it.
+            seats: (N,) the seat to move.
+
+        Returns:
+            (N,) int64, legal actions.
+        """
+
+    def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """Not to be called: observations are not enough.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"{type(self).__name__} needs the game, not observations: ask it with smear_agents.decide")
+
+
+def decide(agent: Agent, games: Games, rows: np.ndarray) -> np.ndarray:
+    """What an agent does in some games of a batch, given by their numbers (M,), in each for the seat to move: (M,).
+
+    Every agent is asked through this, so that each sees what it may and no more.
+    """
+    if not isinstance(agent, GameAgent):
+        return agent(games.observations[rows], games.action_masks[rows])
+    records, seats = games.records[rows], games.seats[rows].astype(np.int64)
+    return agent.choose(records if agent.sees_all else hide_each(records, games.rules, seats), seats)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from smear_agents import make_agents
+from smear_agents import decide, make_agents
 from smear_env import GameRules, Games
 from smear_env.actions import action_text
 from smear_env.cards import SUITS, card_text, set_text
@@ -33,7 +33,7 @@ def show_game(rules: GameRules, players: Sequence[str], seed: int, write: Callab
             _tell_deal(g, rules, write)
         if g.phase == OVER:
             break
-        action = agents[g.actor].act(games.observations[0], games.action_masks[0])
+        action = int(decide(agents[g.actor], games, np.zeros(1, np.int64))[0])
         games.step([action])
         _tell_action(g, action, games.records[0], rules, line, write)
     winners = [f"team {team}" for team in range(rules.teams) if g.winners >> team & 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smear_agents import Agent, make_agents
+from smear_agents import Agent, decide, make_agents
 from smear_env import GameRules, Games
 from smear_env.rules import KINDS, NOBODY
 
@@ -99,7 +99,7 @@ def play_out(games: Games, agents: Sequence[Agent]) -> int:
         for seat, agent in enumerate(agents):
             rows = np.flatnonzero(games.seats == seat)
             if rows.size:
-                actions[rows] = agent(games.observations[rows], games.action_masks[rows])
+                actions[rows] = decide(agent, games, rows)
                 decisions += rows.size
         if np.all(games.seats == NOBODY):
             return decisions
