@@ -497,6 +497,15 @@ class Games:
         return illegal_action(self.records, game, self.rules, action)
 
 
+def observe_records(games: np.ndarray, rules: GameRules, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What seats[i] sees of game i, (N, D), and its action mask, (N, 70), of records such as `hide` leaves too."""
+    layout = make_layout(rules)
+    observations = np.empty((len(games), int(layout["length"][0])), np.int8)
+    action_masks = np.empty((len(games), NUM_ACTIONS), np.int8)
+    observe_games(games, make_tables(rules), layout, seats.astype(np.int8), observations, action_masks)
+    return observations, action_masks
+
+
 class Sampler:
     """Draws legal actions, all equally likely: a fast `sample(mask)` for one table at a time.
 

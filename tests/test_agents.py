@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smear_agents import AGENTS, Agent, GameAgent, GreedyAgent, RandomAgent, decide, make_agent, make_agents
+from smear_agents.phased import PARTS, make_phased
 from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env._jit import JIT
 from smear_env.actions import action_text, legal_actions
@@ -174,3 +175,48 @@ def test_a_player_that_needs_the_game_says_so_when_called() -> None:
     games = Games("schmier", 1, seed=5)
     with pytest.raises(TypeError, match="decide"):
         Peeker(games.rules).act(*games.reset())
+
+
+@pytest.mark.parametrize("rules", ["schmier", "four_point"])
+def test_a_player_made_of_parts_asks_each_in_its_phases(rules: str) -> None:
+    games = Games(rules, 256, seed=8, episode="deal", autoreset=False)
+    games.reset()
+    parts = {"bid": "greedy", "trump": "random", "exchange": "random", "play": "greedy"}
+    name = "+".join(f"{part}={agent}" for part, agent in parts.items())
+    agent = make_agent(name, games.rules, seed=4)
+    alone = {part: make_agent(part_agent, games.rules, seed=4) for part, part_agent in parts.items()}
+    needing_game = make_phased({**alone, "play": Peeker(games.rules)}, games.rules)
+    rows = np.arange(256)
+    seen = set()
+    while True:
+        rows = np.flatnonzero(games.seats >= 0)
+        if not rows.size:
+            break
+        actions = np.zeros(256, np.int64)
+        actions[rows] = decide(agent, games, rows)
+        mixed = dict(zip(rows, decide(needing_game, games, rows), strict=True))
+        for part, phases in PARTS.items():
+            chosen = rows[np.isin(games.records["phase"][rows], phases)]
+            if chosen.size:
+                seen.add(part)
+                assert np.array_equal(actions[chosen], decide(alone[part], games, chosen))
+                if part != "play":
+                    assert [mixed[row] for row in chosen] == actions[chosen].tolist()
+                else:
+                    assert [mixed[row] for row in chosen] == games.action_masks[chosen].argmax(1).tolist()
+        games.step(actions)
+    assert seen == set(PARTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("bid=greedy+play=greedy", "no exchange"),
+        ("bid=greedy+bid=greedy+exchange=greedy+play=greedy", "twice"),
+        ("bid=greedy+exchange=greedy+plya=greedy", "parts: bid, trump, exchange, play"),
+        ("bid=greedy+exchange=greedy+play=gredy", "did you mean greedy"),
+    ],
+)
+def test_parts_that_are_not_right_are_named(name: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        make_agent(name, PRESETS["schmier"])

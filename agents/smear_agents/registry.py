@@ -1,4 +1,8 @@
-"""Agents by name, as on the command line: `random`, `greedy`, or `package.module:Class` for anybody else's."""
+"""Agents by name, as on the command line.
+
+`random` or `greedy`, `package.module:Class` for anybody else's, `bid=greedy+exchange=greedy+play=random` for one made
+of parts.
+"""
 
 import difflib
 import importlib
@@ -7,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from smear_agents.agent import Agent
+from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
 from smear_env import GameRules
 
@@ -28,7 +33,8 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """The agent of that name for some rules.
 
     Args:
-        name: a name in `AGENTS`, or `package.module:Class`, called as `Class(rules, seed)`.
+        name: a name in `AGENTS`; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as
+            in `bid=greedy+exchange=greedy+play=random`.
         rules: the rules it will play.
         seed: of its own chance.
 
@@ -37,6 +43,10 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """
     if name in AGENTS:
         return AGENTS[name].make(rules, seed)
+    if "=" in name:
+        return make_phased(
+            {part: make_agent(agent, rules, seed) for part, agent in parse_parts(name).items()}, rules, seed
+        )
     module, colon, attribute = name.partition(":")
     if module in AGENTS:
         raise ValueError(f"agent {module!r} takes no argument; given: {name!r}")
@@ -66,4 +76,9 @@ def make_agents(names: Sequence[str], rules: GameRules, seed: int = 0) -> list[A
             f"{len(names)} players were named; name 1, one for each of the {rules.teams} teams, "
             f"or one for each of the {rules.players} seats"
         )
-    return [make_agent(name, rules, zlib.crc32(f"{seed}/{seat}".encode())) for seat, name in enumerate(names)]
+    return [make_agent(name, rules, seat_seed(seed, seat)) for seat, name in enumerate(names)]
+
+
+def seat_seed(seed: int, seat: int) -> int:
+    """The seed of the chance of whoever sits at a seat."""
+    return zlib.crc32(f"{seed}/{seat}".encode())
