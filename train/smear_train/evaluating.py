@@ -1,0 +1,208 @@
+"""The verb `smear eval`. The statistics need the extra `eval`."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from smear_train.console import (
+    CHECK_SAID_NO,
+    OK,
+    Parser,
+    Progress,
+    UsageError,
+    add_game,
+    format_table,
+    game_rules,
+    print_result,
+)
+
+
+def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
+    """Adds what this module understands to the command line."""
+    sub = verb("eval", _eval, "compare two agents on duplicate deals, with an interval")
+    sub.add_argument("a", metavar="A", help="an agent: a name, package.module:Class, or bid=A+exchange=B+play=C")
+    sub.add_argument("b", metavar="B", help="the agent it is compared with")
+    add_game(sub, positional=False)
+    add_deals(sub)
+    sub.add_argument(
+        "--form",
+        choices=("one-vs-two", "two-vs-one", "both"),
+        help="with three teams: whose two they are (default both)",
+    )
+    sub.add_argument("--episode", choices=("deal", "game"), default="deal", help="single deals or whole games")
+    sub.add_argument(
+        "--rotations", choices=("all", "one"), default="all", help="tables for each deal: all seats for A, or one drawn"
+    )
+    sub.add_argument("--control", metavar="AGENT", help="take the deal's value to this agent for a control variate")
+    sub.add_argument(
+        "--gate", action="append", default=[], metavar="'A>=B+0.5'", help="exit 3 unless the interval supports it"
+    )
+    sub.add_argument(
+        "--sprt", metavar="LOW,HIGH", help="stop once the mean is shown to be HIGH rather than LOW, or not"
+    )
+    sub.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each call of an agent")
+
+
+def add_deals(parser: Parser) -> None:
+    """Adds the options for how much is played, and by how many processes."""
+    parser.add_argument("--deals", type=int, default=1000, metavar="N", help="deals or games (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
+    parser.add_argument("--workers", type=int, default=1, help="processes; the result is the same (default 1)")
+
+
+def check_deals(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for a number that is out of range."""
+    if not 0 <= arguments.seed < 2**64:
+        raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
+    for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
+        if value < 1:
+            raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    import scipy.stats  # noqa: F401  # missing, it is better missed before the deals than after
+
+    from smear_train.evaluate import Setup, document, evaluate, parse_gate
+
+    check_deals(arguments)
+    rules = game_rules(arguments)
+    if arguments.time_limit is not None and arguments.time_limit <= 0:
+        raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
+    try:
+        gates = [parse_gate(text) for text in arguments.gate]
+        setup = Setup(
+            rules=rules,
+            a=arguments.a,
+            b=arguments.b,
+            deals=arguments.deals,
+            seed=arguments.seed,
+            form=arguments.form,
+            episode=arguments.episode,
+            rotations=arguments.rotations,
+            control=arguments.control,
+            sprt=_parse_sprt(arguments.sprt),
+            time_limit=arguments.time_limit,
+            game=arguments.game,
+            options=tuple(arguments.rule),
+        )
+        evaluation = evaluate(setup, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result = document(evaluation)
+    if gates:
+        result["gates"] = {gate.text: gate.is_met(evaluation.difference) for gate in gates}
+    print_result(arguments, result, report(result))
+    says_no = not all(result.get("gates", {}).values()) or ("sprt" in result and result["sprt"]["accepted"] != "high")
+    return CHECK_SAID_NO if says_no else OK
+
+
+def _parse_sprt(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(f"--sprt {text!r} is not LOW,HIGH in points per deal, as in --sprt 0,0.2") from None
+    if not low < high:
+        raise ValueError(f"--sprt {text}: LOW must be less than HIGH")
+    return low, high
+
+
+# --- As text -----------------------------------------------------------------------------------------------------
+
+
+def signed(value: float | None) -> str:
+    """A number of points."""
+    return "-" if value is None else f"{value:+.3f}"
+
+
+def percent(value: float | None) -> str:
+    """A share."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def report(result: dict[str, Any]) -> str:
+    """The document of an evaluation as text for people."""
+    unit = "games" if result["episode"] == "game" else "deals"
+    form = f", {result['form']}" if result["form"] else ""
+    lines = [
+        f"{result['game']}: A = {result['a']}, B = {result['b']}",
+        f"{result['deals']:,} {unit} ({result['distinct_deals']:,} distinct) at {result['tables']:,} tables, "
+        f"seed {result['seed']}{form}",
+        "",
+        f"A - B, points per deal  {signed(result['mean'])}  95% interval {signed(result['ci_low'])} to "
+        f"{signed(result['ci_high'])}  (sd {'-' if result['sd'] is None else format(result['sd'], '.3f')})",
+    ]
+    if result["win_rate"] is not None:
+        lines.append(
+            f"games won by a team of A  {percent(result['win_rate'])}  95% interval {percent(result['win_low'])} to "
+            f"{percent(result['win_high'])}; cut off: {result['truncated_games']}"
+        )
+    lines.append(f"all passed in {percent(result['all_pass'])} of {result['dealings']:,} dealings-out")
+    if result["rotation_gain"] is not None:
+        lines.append(f"each rotated table is worth {result['rotation_gain']:.1f} tables with cards of their own")
+    if result["control_gain"] is not None:
+        lines.append(f"with the control variate {result['control']} a deal is worth {result['control_gain']:.2f} deals")
+    if "sprt" in result:
+        test = result["sprt"]
+        verdict = "no decision" if test["accepted"] is None else f"accepted: {test[test['accepted']]:g}"
+        lines.append(
+            f"sequential test of {test['low']:g} against {test['high']:g}: {verdict} "
+            f"(log-likelihood ratio {test['log_likelihood_ratio']:+.2f})"
+        )
+    for gate, is_met in result.get("gates", {}).items():
+        lines.append(f"gate {gate}: {'supported' if is_met else 'NOT supported by the interval'}")
+    players = result["players"]
+    lines += ["", format_table([_PLAYER_HEAD, *(_player_row(label, player) for label, player in players.items())])]
+    lines += ["", format_table(_bid_rows(players)), "", format_table(_kind_rows(players))]
+    lines += ["", format_table(_seat_rows(players))]
+    for label, player in players.items():
+        for fault, count in player["faults"].items():
+            lines.append(f"{label} forfeited {count} times: {fault}")
+    return "\n".join([*lines, "", result["command"]])
+
+
+_PLAYER_HEAD = ("", "player", "bids", "made", "set", "made of bids", "mean bid", "decisions")
+
+
+def _player_row(label: str, player: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        label,
+        player["name"],
+        f"{player['bids']:,}",
+        f"{player['made']:,}",
+        f"{player['set']:,}",
+        percent(player["bid_made"]),
+        "-" if player["mean_bid"] is None else f"{player['mean_bid']:.2f}",
+        f"{player['decisions']:,}",
+    )
+
+
+def _bid_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    bids = list(players["a"]["by_bid"])
+    rows = [("bids of", *bids)]
+    for label, player in players.items():
+        cells = (f"{count['bids']:,} ({percent(_share(count))})" for count in player["by_bid"].values())
+        rows.append((label, *cells))
+    return rows
+
+
+def _share(count: dict[str, int]) -> float | None:
+    return count["made"] / count["bids"] if count["bids"] else None
+
+
+def _kind_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    kinds = list(players["a"]["points_by_kind"])
+    return [
+        ("points", *kinds),
+        *((label, *(f"{player['points_by_kind'][kind]:,}" for kind in kinds)) for label, player in players.items()),
+    ]
+
+
+def _seat_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    seats = players["a"]["by_seat"]
+    names = ["dealer" if seat["left_of_dealer"] == 0 else f"{seat['left_of_dealer']} left" for seat in seats]
+    rows = [("points per deal at", *names)]
+    for label, player in players.items():
+        rows.append((label, *(signed(seat["points_per_deal"]) for seat in player["by_seat"])))
+    return rows
