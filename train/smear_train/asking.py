@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from smear_agents import AGENTS, GameAgent, decide, game_sight, make_agent, seat_seed
+from smear_agents import AGENTS, Agent, GameAgent, decide, game_sight, make_agent, seat_seed
 from smear_env import GameRules, Games
 from smear_env.actions import NUM_ACTIONS
 
@@ -46,6 +46,7 @@ class Player:
         time_limit: seconds that a call may take; None: no limit for players of smear_agents, else `TIME_LIMIT`.
 
     Attributes:
+        sees_all: it sees what is hidden.
         decisions, seconds: what it was asked for since `new_deals`, and how long that took.
         faults: why deals were forfeited since then, with their number.
 
@@ -60,6 +61,7 @@ class Player:
             self._caller = _Child(name, rules, seed, time_limit or TIME_LIMIT)
         else:
             self._caller = _Local(name, rules, seed)
+        self.sees_all = self._caller.sees_all
         self._most = sys.maxsize  # games to ask for at once; less for a player that was too slow
         self.new_deals()
 
@@ -110,6 +112,11 @@ class Player:
         self._caller.close()
 
 
+def sees_all(agent: Agent) -> bool:
+    """Whether an agent sees what is hidden."""
+    return isinstance(agent, GameAgent) and agent.sees_all
+
+
 def is_foreign(name: str) -> bool:
     """Whether an agent, or a part of it, is none of smear_agents'."""
     agents = [part.partition("=")[2] for part in name.split("+")] if "=" in name else [name]
@@ -121,6 +128,7 @@ class _Local:
 
     def __init__(self, name: str, rules: GameRules, seed: int) -> None:
         self._agents = [make_agent(name, rules, seat_seed(seed, seat)) for seat in range(rules.players)]
+        self.sees_all = sees_all(self._agents[0])
 
     def call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
         """The numbers that the agent answers with, (M,) int64; FaultError if it does not."""
@@ -150,14 +158,14 @@ class _Child:
         if kind != "made":
             self.close()
             raise ValueError(content)
-        self._needs_game, self._sees_all = content
+        self._needs_game, self.sees_all = content
 
     def call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
         """As in `_Local`; TimeoutError if it takes too long."""
         if self._process is None:
             self._start()
         if self._needs_game:
-            sight = game_sight(games, rows, self._sees_all)
+            sight = game_sight(games, rows, self.sees_all)
         else:
             sight = games.observations[rows], games.action_masks[rows]
         self._connection.send((seat, sight))
@@ -195,8 +203,7 @@ def _serve(connection: "multiprocessing.connection.Connection", name: str, rules
     except Exception as error:
         connection.send(("failed", str(error) if isinstance(error, ValueError) else f"{name!r} {_raised(error)}"))
         return
-    needs_game = isinstance(agents[0], GameAgent)
-    connection.send(("made", (needs_game, needs_game and agents[0].sees_all)))
+    connection.send(("made", (isinstance(agents[0], GameAgent), sees_all(agents[0]))))
     while True:
         try:
             seat, sight = connection.recv()

@@ -127,7 +127,7 @@ class Setup:
 
 
 def margins(tally: Tally, line_ups: np.ndarray) -> np.ndarray:
-    """The mean score of A's teams less that of the others at each table, (D, K).
+    """The mean score of A's teams less that of the others at each table where A sits, (D, K).
 
     Args:
         tally: of the deals.
@@ -263,21 +263,22 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
     dealings = int(tally.dealings.sum())
     described = [_player(evaluation, index) for index in range(len(setup.plan().players))]
     result: dict[str, Any] = {
+        "kind": "evaluation",
         "game": setup.rules.name,
         "a": setup.a,
         "b": setup.b,
         "deals": len(tally.digests),
         "seed": setup.seed,
         "form": setup.form,
-        "mean": _rounded(difference.mean),
-        "ci_low": _rounded(difference.low),
-        "ci_high": _rounded(difference.high),
-        "sd": _rounded(float(np.std(evaluation.values, ddof=1)) if len(evaluation.values) > 1 else None),
-        "win_rate": _rounded(won.mean) if won else None,
-        "win_low": _rounded(won.low) if won else None,
-        "win_high": _rounded(won.high) if won else None,
+        "mean": rounded(difference.mean),
+        "ci_low": rounded(difference.low),
+        "ci_high": rounded(difference.high),
+        "sd": rounded(float(np.std(evaluation.values, ddof=1)) if len(evaluation.values) > 1 else None),
+        "win_rate": rounded(won.mean) if won else None,
+        "win_low": rounded(won.low) if won else None,
+        "win_high": rounded(won.high) if won else None,
         "bid_made": described[0]["bid_made"],
-        "all_pass": _rounded(float(tally.thrown_in.sum()) / dealings),
+        "all_pass": rounded(float(tally.thrown_in.sum()) / dealings),
         "ms_per_decision_a": described[0]["ms_per_decision"],
         "ms_per_decision_b": described[1]["ms_per_decision"],
         "command": setup.command(),
@@ -287,9 +288,9 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "dealings": dealings,
         "distinct_deals": len(np.unique(tally.digests)),
         "truncated_games": int(tally.truncated.sum()) if setup.episode == "game" else None,
-        "rotation_gain": _rounded(evaluation.rotation_gain),
+        "rotation_gain": rounded(evaluation.rotation_gain),
         "control": setup.control,
-        "control_gain": _rounded(evaluation.control_gain),
+        "control_gain": rounded(evaluation.control_gain),
         "forfeits": int(tally.forfeited.sum()),
         "players": dict(zip(("a", "b", "control"), described)),
         "smear_env": smear_env.__version__,
@@ -300,7 +301,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         result["sprt"] = {
             "low": setup.sprt[0],
             "high": setup.sprt[1],
-            "log_likelihood_ratio": _rounded(evaluation.ratio),
+            "log_likelihood_ratio": rounded(evaluation.ratio),
             "accepted": sprt_verdict(evaluation.ratio),
         }
     return result
@@ -317,8 +318,8 @@ def _player(evaluation: Evaluation, index: int) -> dict[str, Any]:
         "bids": bought,
         "made": int(made.sum()),
         "set": bought - int(made.sum()),
-        "bid_made": _rounded(made.sum() / bought) if bought else None,
-        "mean_bid": _rounded(bids @ values / bought) if bought else None,
+        "bid_made": rounded(made.sum() / bought) if bought else None,
+        "mean_bid": rounded(bids @ values / bought) if bought else None,
         "by_bid": {
             str(bid): {"bids": int(bids[bid]), "made": int(made[bid])}
             for bid in range(rules.min_bid, rules.max_bid + 1)
@@ -332,19 +333,20 @@ def _player(evaluation: Evaluation, index: int) -> dict[str, Any]:
             {
                 "left_of_dealer": (place + 1) % rules.players,
                 "deals": int(tally.seat_deals[index, place]),
-                "points_per_deal": _rounded(tally.seat_points[index, place] / tally.seat_deals[index, place])
+                "points_per_deal": rounded(tally.seat_points[index, place] / tally.seat_deals[index, place])
                 if tally.seat_deals[index, place]
                 else None,
             }
             for place in range(rules.players)
         ],
         "decisions": decisions,
-        "ms_per_decision": _rounded(1000 * tally.seconds[index] / decisions) if decisions else None,
+        "ms_per_decision": rounded(1000 * tally.seconds[index] / decisions) if decisions else None,
         "faults": dict(sorted(tally.faults[index].items())),
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """A number for a document; None for what is not finite."""
     return None if value is None or not np.isfinite(value) else round(float(value), 6)
 
 

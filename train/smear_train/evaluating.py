@@ -1,7 +1,9 @@
 """The verb `smear eval`. The statistics need the extra `eval`."""
 
 import argparse
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from smear_train.console import (
@@ -40,7 +42,20 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument(
         "--sprt", metavar="LOW,HIGH", help="stop once the mean is shown to be HIGH rather than LOW, or not"
     )
-    sub.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each call of an agent")
+    add_time_limit(sub)
+    sub = verb("tournament", _tournament, "everybody against everybody on the same deals, with ratings")
+    sub.add_argument("--agents", required=True, metavar="A,B,...", help="two agents or more")
+    add_game(sub, positional=False)
+    add_deals(sub)
+    sub.add_argument("--episode", choices=("deal", "game"), default="deal", help="single deals or whole games")
+    sub.add_argument("--allow-cheaters", action="store_true", help="let agents in that see what is hidden")
+    sub.add_argument("-o", "--out", metavar="FOLDER", help="write tournament.json, pairs.csv and ratings.csv there")
+    add_time_limit(sub)
+
+
+def add_time_limit(parser: Parser) -> None:
+    """Adds the option for how long an agent may think."""
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each call of an agent")
 
 
 def add_deals(parser: Parser) -> None:
@@ -57,6 +72,8 @@ def check_deals(arguments: argparse.Namespace) -> None:
     for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
         if value < 1:
             raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
+    if arguments.time_limit is not None and arguments.time_limit <= 0:
+        raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -66,8 +83,6 @@ def _eval(arguments: argparse.Namespace) -> int:
 
     check_deals(arguments)
     rules = game_rules(arguments)
-    if arguments.time_limit is not None and arguments.time_limit <= 0:
-        raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
     try:
         gates = [parse_gate(text) for text in arguments.gate]
         setup = Setup(
@@ -106,6 +121,39 @@ def _parse_sprt(text: str | None) -> tuple[float, float] | None:
     if not low < high:
         raise ValueError(f"--sprt {text}: LOW must be less than HIGH")
     return low, high
+
+
+def _tournament(arguments: argparse.Namespace) -> int:
+    import choix  # noqa: F401  # missing, it is better missed before the deals than after
+    import scipy.stats  # noqa: F401  # likewise
+
+    from smear_train.tournament import Contest, document, hold, write_tables
+
+    check_deals(arguments)
+    rules = game_rules(arguments)
+    folder = Path(arguments.out) if arguments.out else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        contest = Contest(
+            rules=rules,
+            agents=tuple(arguments.agents.split(",")),
+            deals=arguments.deals,
+            seed=arguments.seed,
+            episode=arguments.episode,
+            allow_cheaters=arguments.allow_cheaters,
+            time_limit=arguments.time_limit,
+            game=arguments.game,
+            options=tuple(arguments.rule),
+        )
+        standings = hold(contest, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result = document(standings)
+    if folder is not None:
+        (folder / "tournament.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_tables(result, folder)
+    return print_result(arguments, result, tournament_report(result))
 
 
 # --- As text -----------------------------------------------------------------------------------------------------
@@ -206,3 +254,41 @@ def _seat_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
     for label, player in players.items():
         rows.append((label, *(signed(seat["points_per_deal"]) for seat in player["by_seat"])))
     return rows
+
+
+def tournament_report(result: dict[str, Any]) -> str:
+    """The document of a tournament as text for people."""
+    agents = [entry["agent"] for entry in result["ratings"]]
+    leads = {(pair["a"], pair["b"]): (pair["mean"], pair["ci_low"], pair["ci_high"]) for pair in result["pairs"]}
+    leads |= {
+        (b, a): (-mean, high if high is None else -high, low if low is None else -low)
+        for (a, b), (mean, low, high) in leads.items()
+    }
+    rows = [("points per deal against", *agents)]
+    for one in agents:
+        rows.append((one, *("." if one == other else _lead(*leads[one, other]) for other in agents)))
+    ratings = [("agent", "rating", "95% interval")]
+    for entry in result["ratings"]:
+        ratings.append((entry["agent"], f"{entry['rating']:+.0f}", f"{entry['low']:+.0f} to {entry['high']:+.0f}"))
+    lines = [
+        f"{result['game']}: {result['deals']:,} {'games' if result['episode'] == 'game' else 'deals'} "
+        f"({result['distinct_deals']:,} distinct) at {result['tables']:,} tables, seed {result['seed']}",
+        "",
+        format_table(rows),
+    ]
+    if result["triples"]:
+        table = [("three at a table, points per deal", "", "")]
+        for triple in result["triples"]:
+            table.append(tuple(f"{at['agent']} {_lead(at['mean'], at['ci_low'], at['ci_high'])}" for at in triple))
+        lines += ["", format_table(table)]
+    lines += ["", format_table(ratings)]
+    for cycle in result["cycles"]:
+        lines.append(f"intransitive: {' beats '.join([*cycle, cycle[0]])}")
+    for player in result["players"]:
+        for fault, count in player["faults"].items():
+            lines.append(f"{player['agent']} forfeited {count} times: {fault}")
+    return "\n".join([*lines, "", result["command"]])
+
+
+def _lead(mean: float, low: float | None, high: float | None) -> str:
+    return signed(mean) if low is None else f"{signed(mean)} ({signed(low)} to {signed(high)})"
