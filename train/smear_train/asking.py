@@ -28,12 +28,16 @@ TIME_LIMIT = 10.0
 """Seconds that a call may take by default, for players that live in a process of their own."""
 START_LIMIT = 300.0
 """Seconds that such a player may take to be made: it may import and compile a lot."""
-MOST_TIMEOUTS = 3
-"""After so many single decisions that took too long a player is not asked again until `new_deals`."""
+MOST_LOSSES = 3
+"""After so many single decisions that cost its process a player is not asked again until `new_deals`."""
 
 
 class FaultError(Exception):
     """A player did not answer with actions; the message says what it did."""
+
+
+class LostError(FaultError):
+    """A player's process has ended, or had to be ended because it took too long."""
 
 
 class Player:
@@ -69,7 +73,7 @@ class Player:
         """Counts anew, for deals that have nothing to do with those before."""
         self.decisions, self.seconds = 0, 0.0
         self.faults: Counter[str] = Counter()
-        self._timeouts = 0
+        self._losses = 0
 
     def ask(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
         """Its actions for a seat in some games of the batch, (M,) int64; FORFEIT where it failed."""
@@ -90,10 +94,10 @@ class Player:
         if n <= self._most:
             try:
                 return self._call(seat, games, rows)
-            except TimeoutError as error:
+            except LostError as error:
                 fault = str(error)
                 self._most = max(1, n // 2)
-                self._timeouts += n == 1
+                self._losses += n == 1
             except FaultError as error:
                 fault = str(error)
             if n == 1:
@@ -103,8 +107,8 @@ class Player:
         return np.concatenate([self._ask(seat, games, rows[:half]), self._ask(seat, games, rows[half:])])
 
     def _call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
-        if self._timeouts >= MOST_TIMEOUTS:
-            raise FaultError(f"not asked again after {MOST_TIMEOUTS} decisions that took too long")
+        if self._losses >= MOST_LOSSES:
+            raise FaultError(f"not asked again after {MOST_LOSSES} decisions that took too long or ended its process")
         return self._caller.call(seat, games, rows)
 
     def close(self) -> None:
@@ -161,7 +165,7 @@ class _Child:
         self._needs_game, self.sees_all = content
 
     def call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
-        """As in `_Local`; TimeoutError if it takes too long."""
+        """As in `_Local`; LostError if it takes too long or its process ends."""
         if self._process is None:
             self._start()
         if self._needs_game:
@@ -177,12 +181,12 @@ class _Child:
     def _receive(self, limit: float) -> Any:
         if not self._connection.poll(limit):
             self.close()
-            raise TimeoutError(f"took more than {limit:g} s")
+            raise LostError(f"took more than {limit:g} s")
         try:
             return self._connection.recv()
         except (EOFError, OSError):
             self.close()
-            raise FaultError("its process ended") from None
+            raise LostError("its process ended") from None
 
     def close(self) -> None:
         """Ends the process."""

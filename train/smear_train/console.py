@@ -23,13 +23,13 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\nSee `{self.prog} --help`.")
 
 
-def add_game(parser: Parser, positional: bool) -> None:
+def add_game(parser: Parser, positional: bool, required: bool = True) -> None:
     """Adds the choice of a game and of single rules."""
     text = "a preset (see `smear list`) or the path of a rules file (.toml)"
     if positional:
         parser.add_argument("game", metavar="GAME", help=text)
     else:
-        parser.add_argument("--game", required=True, metavar="GAME", help=text)
+        parser.add_argument("--game", required=required, metavar="GAME", help=text)
     parser.add_argument(
         "--rule", action="append", default=[], metavar="NAME=VALUE", help="change a single rule option; may be repeated"
     )
@@ -39,6 +39,8 @@ def game_rules(arguments: argparse.Namespace) -> Any:
     """The rules asked for; UsageError if there are none such."""
     from smear_env.rules import make_rules, parse_options
 
+    if arguments.game is None:
+        raise UsageError("the following arguments are required: --game")
     texts = {}
     for rule in arguments.rule:
         name, equals, value = rule.partition("=")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,20 @@ from smear_train.console import (
     print_result,
 )
 
+DEALS = 1000
+
 
 def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
     """Adds what this module understands to the command line."""
     sub = verb("eval", _eval, "compare two agents on duplicate deals, with an interval")
-    sub.add_argument("a", metavar="A", help="an agent: a name, package.module:Class, or bid=A+exchange=B+play=C")
-    sub.add_argument("b", metavar="B", help="the agent it is compared with")
-    add_game(sub, positional=False)
+    sub.add_argument(
+        "agents",
+        nargs="+",
+        metavar="A B",
+        help="two agents, with --protocol one: a name, package.module:Class, or bid=A+exchange=B+play=C",
+    )
+    sub.add_argument("--protocol", metavar="NAME", help="play the public benchmark of that name (docs/evaluation.md)")
+    add_game(sub, positional=False, required=False)
     add_deals(sub)
     sub.add_argument(
         "--form",
@@ -60,13 +68,15 @@ def add_time_limit(parser: Parser) -> None:
 
 def add_deals(parser: Parser) -> None:
     """Adds the options for how much is played, and by how many processes."""
-    parser.add_argument("--deals", type=int, default=1000, metavar="N", help="deals or games (default 1000)")
+    parser.add_argument("--deals", type=int, metavar="N", help=f"deals or games (default {DEALS})")
     parser.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     parser.add_argument("--workers", type=int, default=1, help="processes; the result is the same (default 1)")
 
 
 def check_deals(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for a number that is out of range."""
+    """Fills in the number of deals; raises UsageError for a number that is out of range."""
+    if arguments.deals is None:
+        arguments.deals = DEALS
     if not 0 <= arguments.seed < 2**64:
         raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
     for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
@@ -81,14 +91,19 @@ def _eval(arguments: argparse.Namespace) -> int:
 
     from smear_train.evaluate import Setup, document, evaluate, parse_gate
 
+    deals = arguments.deals
     check_deals(arguments)
+    if arguments.protocol is not None:
+        return _protocol(arguments, deals)
+    if len(arguments.agents) != 2:
+        raise UsageError(f"two agents are compared; given: {' '.join(arguments.agents)}")
     rules = game_rules(arguments)
     try:
         gates = [parse_gate(text) for text in arguments.gate]
         setup = Setup(
             rules=rules,
-            a=arguments.a,
-            b=arguments.b,
+            a=arguments.agents[0],
+            b=arguments.agents[1],
             deals=arguments.deals,
             seed=arguments.seed,
             form=arguments.form,
@@ -109,6 +124,33 @@ def _eval(arguments: argparse.Namespace) -> int:
     print_result(arguments, result, report(result))
     says_no = not all(result.get("gates", {}).values()) or ("sprt" in result and result["sprt"]["accepted"] != "high")
     return CHECK_SAID_NO if says_no else OK
+
+
+def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
+    from smear_train.protocol import load_protocol, run
+
+    if len(arguments.agents) != 1 or arguments.game is not None or arguments.rule:
+        raise UsageError("--protocol takes one agent, and names the game itself: smear eval --protocol schmier greedy")
+    try:
+        protocol = load_protocol(arguments.protocol)
+        result = run(
+            protocol,
+            arguments.agents[0],
+            deals,
+            arguments.workers,
+            lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result["command"] = f"smear eval --protocol {shlex.quote(arguments.protocol)} {shlex.quote(arguments.agents[0])}"
+    if deals is not None:
+        result["command"] += f" --deals {deals}"
+    notes = [] if result["complete"] else ["(fewer deals than the protocol wants: not a row to publish)"]
+    if not result["in_time"]:
+        notes.append(f"(slower than {protocol.seconds_per_decision:g} s a decision: not a row to publish)")
+    rule = "|---" * (result["head"].count("|") - 1) + "|"
+    print_result(arguments, result, "\n".join([result["head"], rule, result["row"], *notes, result["command"]]))
+    return OK if result["complete"] and result["in_time"] else CHECK_SAID_NO
 
 
 def _parse_sprt(text: str | None) -> tuple[float, float] | None:
