@@ -46,7 +46,7 @@ HABITS = np.dtype(
                 ("bidder_trumps", "f8"),  # how many times the trumps of another seat the bidder holds
                 ("luck", "f8"),  # the chance that an open point goes to the bidder's team
                 ("card_point", "f8"),  # what a card point is worth of the game point, while that is open
-                ("to_fall", "f8"),  # card points that a seat still to play is going to add
+                ("to_fall", "f8"),  # how many times the average card point a seat still to play is going to add
                 ("tempo", "f8"),  # being on lead
                 ("power", "f8"),  # a trump that is sure to take a trick, for itself
                 ("hunter", "f8"),  # the same, for each right, left or joker that is still to be caught
@@ -56,6 +56,7 @@ HABITS = np.dtype(
                 ("rescue", "f8"),  # the chance that the partner takes home a card that cannot win
                 ("smear", "f8"),  # the chance that a partner still to play adds a point that he holds
                 ("draw", "f8"),  # leading trump, for the bidder's team
+                ("draw_long", "f8"),  # the same, for each trump beyond the second
                 ("draw_against", "f8"),  # leading trump, for the others
                 ("void", "f8"),  # playing the last plain card of a suit, while holding trumps
                 # Which cards are above a card: of its suit and stronger, by trump. The same for all players.
@@ -73,23 +74,27 @@ BIDS_WITH_BAUERS = {
     "start": 1.17, "trump": 0.18, "ace": 1.68, "king": 0.45, "queen": 0.27, "jack": 0.56, "left": 0.53, "ten": 0.11,
     "low": 0.77, "joker": 0.0, "side_ace": 0.02,
     "bears": (0, 2.9, 3.1, 3.3, 4.1, 5.0, 5.6, 9, 9, 9, 9),
-    "jump": 5.0, "over_partner": 0.3, "to_come": 0.0, "stop_winner": 0.5,
+    "over_partner": 0.3, "stop_winner": 0.5,
 }  # fmt: skip
 BIDS_WITHOUT_BAUERS = {
     "start": 1.11, "trump": 0.23, "ace": 0.94, "king": 0.28, "queen": 0.10, "jack": 0.47, "left": 0.0, "ten": 0.05,
     "low": 0.55, "joker": 0.0, "side_ace": 0.08,
     "bears": (0, 1.9, 1.9, 2.6, 3.4, 4.5, 5.6, 9, 9, 9, 9),
-    "jump": 5.0, "over_partner": 0.3, "to_come": 0.0, "stop_winner": 0.5,
+    "over_partner": 0.3, "stop_winner": 0.5,
 }  # fmt: skip
 HABITS_WITH_BAUERS = {
-    "hold_ace": 3.0, "hold_king": 0.0, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.1, "hold_mate": 0.1,
-    "throw_below": 2.5,
-    "bidder_trumps": 1.5, "luck": 0.45, "card_point": 0.03, "to_fall": 1.0, "tempo": 0.05, "power": 0.2,
-    "hunter": 0.1, "trump_falls": 0.5, "plain_falls": 0.4, "ruffed": 0.5, "rescue": 0.2, "smear": 0.3, "draw": 0.1,
-    "draw_against": -0.05, "void": 0.05,
+    "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
+    "throw_below": 3.75,
+    "bidder_trumps": 1.35, "luck": 0.21, "card_point": 0.018, "to_fall": 0.36,
+    "tempo": -0.15, "power": 0.3, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
+    "ruffed": 0.26, "rescue": 0.08, "smear": 0.3, "draw": 0.1, "draw_long": -0.15, "draw_against": -0.15, "void": 0.15,
 }  # fmt: skip
-HABITS_WITHOUT_BAUERS = HABITS_WITH_BAUERS | {
-    "hold_ace": 1.0, "hold_ten": -1.0, "hold_king": -0.3, "hold_queen": -0.2, "throw_below": 0.5,
+HABITS_WITHOUT_BAUERS = {
+    "hold_ace": 1.0, "hold_king": -0.3, "hold_queen": -0.2, "hold_ten": -1.0, "hold_rank": 0.0, "hold_mate": 0.1,
+    "throw_below": 3.75,
+    "bidder_trumps": 1.35, "luck": 0.33, "card_point": 0.1, "to_fall": 0.36, "tempo": -0.09, "power": 0.25,
+    "hunter": 0.15, "trump_falls": 0.62, "plain_falls": 0.28, "ruffed": 0.26, "rescue": 0.3, "smear": 0.3,
+    "draw": 0.1, "draw_long": -0.1, "draw_against": -0.15, "void": 0.15,
 }  # fmt: skip
 
 
@@ -310,10 +315,12 @@ def at_least(tries: int, hits: int, chance: float) -> float:
 def weigh_game(t: Tables, h: Habits, s: Sight) -> None:
     """What a card point is worth, by the team that gets it: nothing to a team that is out of it or cannot lose it."""
     out = s.hand | s.unseen | s.table
+    num_out = count(out)
     rest = int64(0)
     while out != 0:
         rest += t.card_points[lowest(out)]
         out &= out - 1
+    s.average = float(rest) / num_out
     for team in range(t.teams):
         most = int64(0)
         for other in range(t.teams):
@@ -358,7 +365,10 @@ def brings(card: int, t: Tables, h: Habits, s: Sight) -> float:
         total += s.takers[team] * (points * s.gain[team] + card_points * s.game_gain[team])
     total += h.tempo * s.takers[0]
     if leads and suit == s.trump and s.trumps_out > 0:
-        total += h.draw if s.bidder % t.teams == 0 else h.draw_against
+        if s.bidder % t.teams == 0:
+            total += h.draw + h.draw_long * (count(s.hand & t.suit_cards[s.trump, s.trump]) - 2)
+        else:
+            total += h.draw_against
     if leads:
         s.led = NOBODY
     s.best, s.winner = best, winner
@@ -386,7 +396,7 @@ def find_takers(t: Tables, h: Habits, s: Sight) -> None:
 @kernel
 def on_table(card: int, t: Tables, h: Habits, s: Sight) -> tuple[float, float]:
     """The points and the card points in the trick with this card, those included that are likely to fall yet."""
-    points, card_points = 0.0, h.to_fall * s.after
+    points, card_points = 0.0, h.to_fall * s.average * s.after
     cards = s.table | bit(card)
     while cards != 0:
         one = lowest(cards)
@@ -448,14 +458,22 @@ def keeps(card: int, t: Tables, h: Habits, s: Sight) -> float:
 
 @kernel
 def wins_later(card: int, t: Tables, h: Habits, s: Sight) -> float:
-    """The chance that a card takes a trick later: the less, the more of its suit are above it."""
-    chance = 1.0
+    """The chance that a card takes a trick later: the less, the more cards above it are likely against it."""
     suit = t.suit_of[s.trump, card]
-    falls = h.trump_falls if suit == s.trump else h.plain_falls
-    if suit != s.trump and s.trumps_out > 0:
+    in_trumps = 0.0
+    against = 0.0
+    for k in range(1, t.players):
+        if k % t.teams != 0:
+            in_trumps += s.trump_share[k]
+            against += s.plain_share[k]
+    chance = 1.0
+    falls = h.plain_falls
+    if suit == s.trump:
+        against, falls = in_trumps, h.trump_falls
+    elif s.trumps_out > 0 and in_trumps > 0.0:
         chance = h.ruffed
     for _ in range(count(h.above[s.trump, card] & s.unseen)):
-        chance *= falls
+        chance *= 1.0 - against * (1.0 - falls)
     return chance
 
 

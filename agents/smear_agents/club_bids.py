@@ -31,9 +31,7 @@ BIDS = np.dtype(
                 ("side_ace", "f8"),  # for each ace that is no trump
                 # What a hand has to be worth for a bid, by the bid; those that no game has bear nothing.
                 ("bears", "f8", MAX_BID + 1),
-                ("jump", "f8"),  # so much more for a bid that is higher than it has to be
                 ("over_partner", "f8"),  # so much more for outbidding the partner
-                ("to_come", "f8"),  # so much more for each seat of another team that may still bid
                 ("stop_winner", "f8"),  # so much less against a team that wins the game by making its bid
             ],
             align=True,
@@ -100,21 +98,18 @@ def best_suit(hand: int, suits: int, t: Tables, w: Bids) -> tuple[int, float]:
 
 @kernel
 def choose_bid(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Bids, s: Sight) -> int:
-    """The least bid that is allowed if the hand bears it, a higher one if it bears that by far; else a pass."""
+    """The least bid that is allowed if the hand bears it, or must be made; else a pass.
+
+    A higher one would win no more points and be harder to make.
+    """
     see_bids(view, t, o, s)
     _, worth = best_suit(cards_at(view, o.hand[0], t), 15, t, w)
     worth -= reluctance(s, t, w)
-    chosen = PASS
     for bid in range(1, MAX_BID + 1):
         action = BID_1 + bid - 1
-        if not mask[action]:
-            continue
-        if chosen == PASS:
-            if not mask[PASS] or worth >= w.bears[bid]:
-                chosen = action
-        elif worth >= w.bears[bid] + w.jump:
-            chosen = action
-    return chosen
+        if mask[action]:
+            return action if worth >= w.bears[bid] or not mask[PASS] else PASS
+    return PASS
 
 
 @kernel
@@ -123,9 +118,6 @@ def reluctance(s: Sight, t: Tables, w: Bids) -> float:
     more = 0.0
     if s.bidder != NOBODY and s.bidder % t.teams == 0:
         more += w.over_partner
-    for k in range(1, s.dealer + 1):  # the seats that bid after this one
-        if k % t.teams != 0:
-            more += w.to_come
     if would_win(s, t):
         more -= w.stop_winner
     return more

@@ -40,6 +40,7 @@ SIGHT = np.dtype(
                 ("scores", "i8", MAX_SEATS),
                 ("trump_share", "f8", MAX_SEATS),  # the chance that a seat holds a given unseen trump
                 ("plain_share", "f8", MAX_SEATS),  # the same of a plain card
+                ("average", "f8"),  # card points of a card that is still out
                 ("gain", "f8", MAX_SEATS),  # what a point is worth to us, by the team that gets it
                 ("game_gain", "f8", MAX_SEATS),  # the same of a card point
                 ("takers", "f8", MAX_SEATS),  # how likely each team takes the trick
