@@ -56,11 +56,17 @@ HIGHEST_LEVEL = 10
 DECIDED = 11  # the card that decided the last search of the root
 HAND = 16  # + seat: cards
 SIDE = 24  # + seat: 0 the bidding team, 1 and 2 the other teams
-ROOT = 32  # the position to solve: the fields of Position, then those of Trick
 PAYOFF = 48  # + level: what it is worth
 VALUE = 64  # + place: card points
 CARD = 128  # + place: the card
-TABLE = 256
+STACK = 192  # + FRAME x depth: positions under search
+ROOT = 40  # the depth of the stack where the position to solve is kept, deeper than any deal
+FRAME = 16  # words: Position, Trick, then
+MOVES = 12  # moves left to try
+NEXT = 13  # the move that is tried, or to be tried first
+LEAD_1, LEAD_2 = 14, 15  # the leads for which what is proved of the moves so far holds
+NO_PLACE = 63  # no card's place
+TABLE = 1024
 
 ENTRY = 2  # words of a table entry: key; generation, lead, coupling and the four leads
 FAR = 120  # a lead in card points beyond any that can be
@@ -103,7 +109,7 @@ class Trick(NamedTuple):
 @kernel
 def new_trick(seat: int) -> Trick:
     """Nothing on the table, and a seat to lead."""
-    return Trick(int64(seat), int64(0), int64(0), int64(63), int64(0), int64(0), int64(0))
+    return Trick(int64(seat), int64(0), int64(0), int64(NO_PLACE), int64(0), int64(0), int64(0))
 
 
 # --- Proofs ------------------------------------------------------------------------------------------------------
@@ -132,10 +138,10 @@ def proof_lead_2(word: int) -> int:
 
 @kernel
 def moved(lead: int, by: int) -> int:
-    """The lead before a trick that changes it, for one after it; FAR stays far."""
+    """A lead that changes; FAR stays far."""
     if lead >= FAR or lead <= -FAR:
         return lead
-    return lead - by
+    return lead + by
 
 
 @kernel
@@ -195,13 +201,19 @@ def points_of(m: Buffer, cards: int) -> int:
 
 # The second word of an entry: leads of a win in bits 0 and 8, of a loss in bits 16 and 24, the difference of coupled
 # teams in bit 32, the card that decided in bit 41, the generation in bit 47.
-_NOTHING_KNOWN = (FAR + 128) | (FAR + 128) << 8 | (128 - FAR) << 16 | (128 - FAR) << 24 | 63 << 41
+_NOTHING_KNOWN = (FAR + 128) | (FAR + 128) << 8 | (128 - FAR) << 16 | (128 - FAR) << 24 | NO_PLACE << 41
 
 
 @kernel
 def key_of(m: Buffer, p: Position, seat: int) -> int:
     """The key of a position between tricks. Its numbers lie in places that no card has."""
     return p.cards | seat << 29 | p.need << 45 | word_at(m, COUPLED) << 61
+
+
+@kernel
+def difference_of(m: Buffer, p: Position) -> int:
+    """What a position between tricks has besides its key where the other teams are coupled."""
+    return p.lead_1 - p.lead_2 + 256 if word_at(m, COUPLED) else int64(0)
 
 
 @kernel.wrapping
@@ -233,8 +245,9 @@ def answer(word: int, p: Position) -> int:
 
 
 @kernel
-def remember(m: Buffer, key: int, difference: int, found: int, card: int) -> None:
-    """Adds a proof to the entry for a key, in place of what stood there for another one."""
+def remember(m: Buffer, p: Position, seat: int, found: int, card: int) -> None:
+    """Adds a proof to the entry for a position, in place of what stood there for another one."""
+    key, difference = key_of(m, p, seat), difference_of(m, p)
     word = recall(m, key, difference) & 0xFFFFFFFF
     leads = (proof_lead_1(found) + 128) | (proof_lead_2(found) + 128) << 8
     if found & 1:
@@ -313,7 +326,7 @@ def promise(m: Buffer, p: Position, k: Trick, card: int) -> int:
 
 
 @kernel
-def next_move(m: Buffer, p: Position, k: Trick, moves: int) -> int:
+def most_promising(m: Buffer, p: Position, k: Trick, moves: int) -> int:
     """The move to try first."""
     best = lowest(moves)
     moves &= moves - 1
@@ -330,80 +343,166 @@ def next_move(m: Buffer, p: Position, k: Trick, moves: int) -> int:
 
 
 # --- Search ------------------------------------------------------------------------------------------------------
+#
+# Depth first, with a stack of its own in memory: compiled functions that call themselves cannot be kept in a cache.
 
 
 @kernel
 def search(m: Buffer, p: Position, k: Trick, allowed: int) -> int:
-    """A proof whether the bidding side gets what it needs; the seat to play chooses among the cards allowed."""
-    key, difference, hint = int64(0), int64(0), int64(63)
+    """A proof whether the bidding side gets what it needs; the seat to play chooses among the places allowed."""
+    depth = int64(0)
+    found = begin_node(m, depth, p, k, allowed)
+    while True:
+        if found < 0:
+            p, k = play_next(m, depth)
+            depth += 1
+            found = begin_node(m, depth, p, k, int64(-1))
+        elif depth == 0:
+            return found
+        else:
+            depth -= 1
+            found = end_move(m, depth, found)
+
+
+@kernel
+def begin_node(m: Buffer, depth: int, p: Position, k: Trick, allowed: int) -> int:
+    """A proof for a position if there is one without search; else -1, with the moves to try on the stack."""
+    hint = int64(NO_PLACE)
     if k.size == 0:
         found = settle(m, p)
         if found >= 0:
             return found
-        if word_at(m, COUPLED):
-            difference = p.lead_1 - p.lead_2 + 256
-        key = key_of(m, p, k.seat)
-        word = recall(m, key, difference)
+        word = recall(m, key_of(m, p, k.seat), difference_of(m, p))
         found = answer(word, p)
-        if found >= 0:
+        if found >= 0 and depth > 0:  # the root may be bound to some moves
             return found
         hint = (word >> 41) & 63
     set_word(m, NODES, word_at(m, NODES) + 1)
     hand = word_at(m, HAND + k.seat) & p.cards
     moves = distinct(m, playable(m, hand, k), p.cards | bit(k.best)) & allowed
+    worst = int64(FAR) if word_at(m, SIDE + k.seat) == 0 else int64(-FAR)
+    push(m, depth, p, k)
+    frame = STACK + FRAME * depth
+    set_word(m, frame + MOVES, moves)
+    set_word(m, frame + NEXT, hint)
+    set_word(m, frame + LEAD_1, worst)
+    set_word(m, frame + LEAD_2, worst)
+    return int64(-1)
+
+
+@kernel
+def push(m: Buffer, depth: int, p: Position, k: Trick) -> None:
+    """Puts a position on the stack."""
+    at = STACK + FRAME * depth
+    set_word(m, at, p.cards)
+    set_word(m, at + 1, p.need)
+    set_word(m, at + 2, p.lead_1)
+    set_word(m, at + 3, p.lead_2)
+    set_word(m, at + 4, p.left)
+    set_word(m, at + 5, k.seat)
+    set_word(m, at + 6, k.size)
+    set_word(m, at + 7, k.led)
+    set_word(m, at + 8, k.best)
+    set_word(m, at + 9, k.winner)
+    set_word(m, at + 10, k.stake)
+    set_word(m, at + 11, k.prizes)
+
+
+@kernel
+def pushed_position(m: Buffer, depth: int) -> Position:
+    """The position at some depth of the stack."""
+    at = STACK + FRAME * depth
+    return Position(word_at(m, at), word_at(m, at + 1), word_at(m, at + 2), word_at(m, at + 3), word_at(m, at + 4))
+
+
+@kernel
+def pushed_trick(m: Buffer, depth: int) -> Trick:
+    """The trick on the table at some depth of the stack."""
+    at = STACK + FRAME * depth + 5
+    return Trick(
+        word_at(m, at),
+        word_at(m, at + 1),
+        word_at(m, at + 2),
+        word_at(m, at + 3),
+        word_at(m, at + 4),
+        word_at(m, at + 5),
+        word_at(m, at + 6),
+    )
+
+
+@kernel
+def play_next(m: Buffer, depth: int) -> tuple[Position, Trick]:
+    """Plays the most promising of the moves left to try; returns the position after it."""
+    p, k = pushed_position(m, depth), pushed_trick(m, depth)
+    frame = STACK + FRAME * depth
+    moves = word_at(m, frame + MOVES)
+    card = word_at(m, frame + NEXT)  # the move that the table suggests, if any
+    if not holds(moves, card):
+        card = most_promising(m, p, k, moves)
+    set_word(m, frame + MOVES, without(moves, card))
+    set_word(m, frame + NEXT, card)
+    return play(m, p, k, card)
+
+
+@kernel
+def play(m: Buffer, p: Position, k: Trick, card: int) -> tuple[Position, Trick]:
+    """The position after a card."""
+    value = word_at(m, VALUE + card)
+    stake = k.stake + value
+    prizes = k.prizes + int64(holds(word_at(m, PRIZES), card))
+    best, winner, led = k.best, k.winner, k.led
+    if k.size == 0:
+        best, winner, led = card, k.seat, card >> 4
+    elif beats(card, best):
+        best, winner = card, k.seat
+    cards, left = without(p.cards, card), p.left - value
+    if k.size + 1 < word_at(m, SEATS):
+        seat = k.seat + 1 if k.seat + 1 < word_at(m, SEATS) else int64(0)
+        return Position(cards, p.need, p.lead_1, p.lead_2, left), Trick(
+            seat, k.size + 1, led, best, winner, stake, prizes
+        )
+    side = word_at(m, SIDE + winner)
+    need = p.need - prizes if side == 0 else p.need
+    lead_1, lead_2 = moved(p.lead_1, gain(side, 1, stake)), moved(p.lead_2, gain(side, 2, stake))
+    return Position(cards, need, lead_1, lead_2, left), new_trick(winner)
+
+
+@kernel
+def gain(side: int, other: int, stake: int) -> int:
+    """How a trick taken by a side changes the bidding team's lead over another team."""
+    if side == 0:
+        return stake
+    return -stake if side == other else int64(0)
+
+
+@kernel
+def end_move(m: Buffer, depth: int, found: int) -> int:
+    """A proof for the position at some depth from that for its last move; -1 if more moves have to be tried."""
+    k = pushed_trick(m, depth)
+    frame = STACK + FRAME * depth
+    card = word_at(m, frame + NEXT)
+    first, second = proof_lead_1(found), proof_lead_2(found)
+    if k.size + 1 == word_at(m, SEATS):
+        stake = k.stake + word_at(m, VALUE + card)
+        side = word_at(m, SIDE + (k.seat if k.size > 0 and beats(card, k.best) else k.winner))
+        first, second = moved(first, -gain(side, 1, stake)), moved(second, -gain(side, 2, stake))
+    reached = found & 1 == 1
     bidding = word_at(m, SIDE + k.seat) == 0
-    lead_1, lead_2 = (FAR, FAR) if bidding else (-FAR, -FAR)
-    while moves:
-        if holds(moves, hint):
-            card = hint
-        else:
-            card = next_move(m, p, k, moves)
-        moves = without(moves, card)
-        value = word_at(m, VALUE + card)
-        prizes = k.prizes + int64(holds(word_at(m, PRIZES), card))
-        stake = k.stake + value
-        best, winner, led = k.best, k.winner, k.led
-        if k.size == 0:
-            best, winner, led = card, k.seat, card >> 4
-        elif beats(card, best):
-            best, winner = card, k.seat
-        size = k.size + 1
-        cards = without(p.cards, card)
-        if size < word_at(m, SEATS):
-            seat = k.seat + 1
-            if seat == word_at(m, SEATS):
-                seat = int64(0)
-            found = search(
-                m,
-                Position(cards, p.need, p.lead_1, p.lead_2, p.left - value),
-                Trick(seat, size, led, best, winner, stake, prizes),
-                int64(-1),
-            )
-        else:
-            side = word_at(m, SIDE + winner)
-            by_1 = stake if side == 0 else (-stake if side == 1 else int64(0))
-            by_2 = stake if side == 0 else (-stake if side == 2 else int64(0))
-            need = p.need - prizes if side == 0 else p.need
-            found = search(
-                m,
-                Position(cards, need, moved(p.lead_1, -by_1), moved(p.lead_2, -by_2), p.left - value),
-                new_trick(winner),
-                int64(-1),
-            )
-            found = proof(found & 1, moved(proof_lead_1(found), by_1), moved(proof_lead_2(found), by_2))
-        if (found & 1 == 1) == bidding:
-            if allowed != -1:
-                set_word(m, DECIDED, card)
-            elif k.size == 0:
-                remember(m, key, difference, found, card)
-            return found
+    if reached != bidding:
         if bidding:
-            lead_1, lead_2 = min(lead_1, proof_lead_1(found)), min(lead_2, proof_lead_2(found))
+            first, second = min(first, word_at(m, frame + LEAD_1)), min(second, word_at(m, frame + LEAD_2))
         else:
-            lead_1, lead_2 = max(lead_1, proof_lead_1(found)), max(lead_2, proof_lead_2(found))
-    found = proof(not bidding, lead_1, lead_2)
-    if k.size == 0 and allowed == -1:
-        remember(m, key, difference, found, hint)
+            first, second = max(first, word_at(m, frame + LEAD_1)), max(second, word_at(m, frame + LEAD_2))
+        if word_at(m, frame + MOVES):
+            set_word(m, frame + LEAD_1, first)
+            set_word(m, frame + LEAD_2, second)
+            return int64(-1)
+    found = proof(reached, first, second)
+    if depth == 0:
+        if reached == bidding:
+            set_word(m, DECIDED, card)
+    elif k.size == 0:
+        remember(m, pushed_position(m, depth), k.seat, found, card)
     return found
 
 
@@ -520,7 +619,7 @@ def prepare(m: Buffer, g: Game, t: Tables, trump: int) -> int:
     set_word(m, LOWEST_LEVEL, 2 * made + 1)
     set_word(m, HIGHEST_LEVEL, 2 * (made + open_prizes) + 3)
     lead_1, lead_2 = leads(g, t)
-    set_root(m, Position(p.cards, int64(0), lead_1, lead_2, p.left), k)
+    push(m, ROOT, Position(p.cards, int64(0), lead_1, lead_2, p.left), k)
     forget(m)
     return sure
 
@@ -535,39 +634,6 @@ def leads(g: Game, t: Tables) -> tuple[int, int]:
     first = points - g.card_points[(team + 1) % t.teams]
     second = points - g.card_points[(team + 2) % t.teams] if t.teams > 2 else int64(FAR)
     return first, second
-
-
-@kernel
-def set_root(m: Buffer, p: Position, k: Trick) -> None:
-    """Writes the position to solve."""
-    for i in range(len(p)):
-        set_word(m, ROOT + i, p[i])
-    for i in range(len(k)):
-        set_word(m, ROOT + len(p) + i, k[i])
-
-
-@kernel
-def root_position(m: Buffer) -> Position:
-    """The position to solve."""
-    at = ROOT
-    return Position(
-        word_at(m, at), word_at(m, at + 1), word_at(m, at + 2), word_at(m, at + 3), word_at(m, at + 4)
-    )
-
-
-@kernel
-def root_trick(m: Buffer) -> Trick:
-    """The trick on the table of the position to solve."""
-    at = ROOT + 5
-    return Trick(
-        word_at(m, at),
-        word_at(m, at + 1),
-        word_at(m, at + 2),
-        word_at(m, at + 3),
-        word_at(m, at + 4),
-        word_at(m, at + 5),
-        word_at(m, at + 6),
-    )
 
 
 @kernel
@@ -608,14 +674,14 @@ def write_payoffs(m: Buffer, g: Game, t: Tables, sure: int, objective: int) -> N
 @kernel
 def reaches(m: Buffer, level: int, allowed: int) -> bool:
     """Whether the bidding side reaches a level when the seat to play chooses among the places allowed."""
-    p = root_position(m)
+    p = pushed_position(m, ROOT)
     ties_serve = level & 1 == 0
     coupled = ties_serve and p.lead_2 != FAR
     set_word(m, COUPLED, int64(coupled))
     need = (level >> 1) - word_at(m, MADE_BEFORE)
-    by = -int64(ties_serve)  # a tie for the bidding side's card points is then as good as a lead
+    by = int64(ties_serve)  # a tie for the bidding side's card points is then as good as a lead
     start = Position(p.cards, need, moved(p.lead_1, by), moved(p.lead_2, by), p.left)
-    return search(m, start, root_trick(m), allowed) & 1 == 1
+    return search(m, start, pushed_trick(m, ROOT), allowed) & 1 == 1
 
 
 @kernel
@@ -633,8 +699,9 @@ def step_between(m: Buffer, low: int, high: int) -> int:
 def level_of(m: Buffer, allowed: int) -> int:
     """The level that the deal comes to, up to levels of the same payoff; DECIDED is a card that leads there."""
     low, high = word_at(m, LOWEST_LEVEL), word_at(m, HIGHEST_LEVEL)
-    bidding = word_at(m, SIDE + word_at(m, ROOT + 5)) == 0
+    bidding = word_at(m, SIDE + pushed_trick(m, ROOT).seat) == 0
     best = lowest(allowed)
+    set_word(m, DECIDED, best)  # stands where there is nothing to search
     while word_at(m, PAYOFF + low) < word_at(m, PAYOFF + high):
         middle = step_between(m, low, high)
         reached = reaches(m, middle, allowed)
@@ -687,7 +754,7 @@ def evaluate(games: np.ndarray, i: int, tables: np.ndarray, objective: int, memo
         if not holds(trumps_to_try(g), trump):
             continue
         moves = prepare_moves(m, g, t, trump, objective)
-        chosen = distinct(m, moves, word_at(m, ROOT) | bit(word_at(m, ROOT + 8)))
+        chosen = distinct(m, moves, pushed_position(m, ROOT).cards | bit(pushed_trick(m, ROOT).best))
         value = int64(0)
         above = int64(0)
         cards = moves
