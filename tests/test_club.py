@@ -1,21 +1,11 @@
 """The scripted player `club`: each of its heuristics in a position or two, and what holds for all its answers."""
 
-import time
-
-import numpy as np
 import pytest
 
-from smear_agents import ClubAgent, make_agent
-from smear_agents.club_bids import BIDS, worth_of
-from smear_env import PRESETS, GameRules, Games, make_rules
-from smear_env._jit import JIT
-from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS, action_text
-from smear_env.cards import set_of
-from smear_env.observe import block_slice
-from smear_env.resample import resample
-from smear_env.rules import make_tables
-from smear_env.testing import Table, deal, position
-from smear_train.sim import play_out, simulate
+from smear_agents import ClubAgent
+from smear_env import PRESETS, make_rules
+from smear_env.actions import action_text
+from smear_env.testing import Table, deal
 
 SCHMIER, FOUR_POINT = PRESETS["schmier"], PRESETS["four_point"]
 

@@ -127,6 +127,9 @@ class ClubAgent(Agent):
         rules: the rules of the game it will play.
         seed: without effect, it leaves nothing to chance.
         bids, habits: other weights than its own for these rules, by name.
+
+    Attributes:
+        bids, habits: the weights, each a table of one row.
     """
 
     def __init__(
@@ -140,15 +143,15 @@ class ClubAgent(Agent):
         own_bids, own_habits = BIDS_WITHOUT_BAUERS, HABITS_WITHOUT_BAUERS
         if rules.left_bower:
             own_bids, own_habits = BIDS_WITH_BAUERS, HABITS_WITH_BAUERS
-        self._bids = make_row(BIDS, own_bids | (bids or {}))
-        self._habits = make_row(HABITS, own_habits | (habits or {}))
-        self._habits["above"] = cards_above(make_tables(rules))
+        self.bids = make_row(BIDS, own_bids | (bids or {}))
+        self.habits = make_row(HABITS, own_habits | (habits or {}))
+        self.habits["above"] = cards_above(make_tables(rules))
 
     def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """As in `Agent`."""
         actions = np.empty(len(observations), np.int64)
         sight = np.zeros(1, SIGHT)
-        club_actions(observations, action_masks, self.tables, self.layout, self._bids, self._habits, sight, actions)
+        club_actions(observations, action_masks, self.tables, self.layout, self.bids, self.habits, sight, actions)
         return actions
 
 

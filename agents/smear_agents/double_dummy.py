@@ -16,17 +16,14 @@ with the leads in card points for which it holds ("won with a lead of 3 or more"
 good is then answered too.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from smear_agents._jit import kernel
-from smear_env import GameRules
 from smear_env._jit import Buffer, buffer_of, int64, set_word, word_at
-from smear_env.actions import action_text
-from smear_env.cards import NUM_CARDS, NUM_SUITS, bit, count, holds, lowest, without
-from smear_env.rules import HIGH, JOKER, LOW, MAX_SEATS, NOBODY, PHASES, PLAY, Tables, make_tables
+from smear_env.cards import NUM_SUITS, bit, count, holds, lowest, without
+from smear_env.rules import HIGH, JOKER, LOW, NOBODY, Tables
 from smear_env.scoring import card_points_of
 from smear_env.state import Game
 
@@ -735,7 +732,9 @@ def prepare_moves(m: Buffer, g: Game, t: Tables, trump: int, objective: int) -> 
 
 
 @kernel
-def evaluate(games: np.ndarray, i: int, tables: np.ndarray, objective: int, memory: np.ndarray, values: np.ndarray) -> None:
+def evaluate(
+    games: np.ndarray, i: int, tables: np.ndarray, objective: int, memory: np.ndarray, values: np.ndarray
+) -> None:
     """Writes the value of every legal action of game i to values (54,), for the actor: the more the better.
 
     Values are those of `write_payoffs`, with the sign changed where the actor is not of the bidding side.

@@ -14,29 +14,41 @@ from smear_agents.agent import Agent
 from smear_agents.club import ClubAgent
 from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
+from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
 from smear_env import GameRules
 
 
 class Entry(NamedTuple):
-    """A name in the registry: what makes the agent from (rules, seed), and what it does."""
+    """A name in the registry: what makes the agent, and what it does.
 
-    make: Callable[[GameRules, int], Agent]
+    `make` is called with (rules, seed), and with the whole number after the colon where there is one; `argument` says
+    what that is, None that there is none.
+    """
+
+    make: Callable[..., Agent]
     meaning: str
+    argument: str | None = None
 
 
 AGENTS = {
     "random": Entry(RandomAgent, "any legal action, all equally likely"),
     "greedy": Entry(GreedyAgent, "bids on trumps and honours, takes tricks that hold points cheaply, else throws low"),
     "club": Entry(ClubAgent, "counts cards, knows who is void, weighs what each card is likely to bring"),
+    "pimc": Entry(PimcAgent, "deals the hidden cards anew N times, searches each deal, takes the mean", "N"),
+    "ismcts": Entry(IsmctsAgent, "grows one tree over N deals of the hidden cards", "N"),
+    "cheater": Entry(CheaterAgent, "sees all cards: no player, but a bound for the others"),
 }
+
+MOST = 1_000_000
+"""The highest number after the colon of a name."""
 
 
 def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """The agent of that name for some rules.
 
     Args:
-        name: a name in `AGENTS`; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as
-            in `bid=greedy+exchange=greedy+play=random`.
+        name: a name in `AGENTS`, some with a number, as in `pimc:30`; or `package.module:Class`, called as
+            `Class(rules, seed)`; or parts joined by `+`, as in `bid=greedy+exchange=greedy+play=random`.
         rules: the rules it will play.
         seed: of its own chance.
 
@@ -51,7 +63,12 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
         )
     module, colon, attribute = name.partition(":")
     if module in AGENTS:
-        raise ValueError(f"agent {module!r} takes no argument; given: {name!r}")
+        entry = AGENTS[module]
+        if entry.argument is None:
+            raise ValueError(f"agent {module!r} takes no argument; given: {name!r}")
+        if not attribute.isdecimal() or not 1 <= int(attribute) <= MOST:
+            raise ValueError(f"{name!r} is not {module}:{entry.argument}, a whole number 1..{MOST}, as in {module}:30")
+        return entry.make(rules, seed, int(attribute))
     if not colon or not attribute:
         near = difflib.get_close_matches(name, AGENTS)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(AGENTS)}"

@@ -1,0 +1,443 @@
+"""Players that search: they deal the hidden cards anew, again and again, and see what each action comes to.
+
+`pimc` (determinized search; Levy 1989, Ginsberg 2001) takes the mean over such deals of what an action comes to: by
+exact play once few enough tricks are left, before that by playing on as `club` does. `ismcts` (Cowling, Powley and
+Whitehouse 2012) grows one tree over all of them. `cheater` looks at the cards: no player, but a bound for them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from smear_agents._jit import kernel
+from smear_agents.agent import GameAgent
+from smear_agents.club import SIGHT, ClubAgent, club_action
+from smear_agents.double_dummy import SCORE, evaluate, new_memory
+from smear_agents.scripted import digest
+from smear_env import GameRules
+from smear_env._jit import buffer_of, int64
+from smear_env.actions import NUM_ACTIONS, PASS
+from smear_env.cards import count, lowest
+from smear_env.engine import advance, below, mix, step
+from smear_env.games import observe_game
+from smear_env.resample import resample_game
+from smear_env.rules import BID, NOBODY, OVER, PLAY, TRUMP, Tables
+from smear_env.state import GAME, Game, new_games
+
+EXACT_TRICKS = {2: 5, 3: 4}
+"""Tricks left from which pimc plays exactly, by the number of teams; more would take too long."""
+
+
+class Kit(NamedTuple):
+    """What the kernels here work with.
+
+    tables, layout: of the rules; bids, habits, sight: club's; memory: of the exact solver; worlds: three records to
+    play with; views (1, D), masks (1, 70): what club sees there; values (70,): of actions in one world.
+    """
+
+    tables: np.ndarray
+    layout: np.ndarray
+    bids: np.ndarray
+    habits: np.ndarray
+    sight: np.ndarray
+    memory: np.ndarray
+    worlds: np.ndarray
+    views: np.ndarray
+    masks: np.ndarray
+    values: np.ndarray
+
+
+class SearchAgent(GameAgent):
+    """What the searching players share. Their chance comes from the seed and from what they know of the game.
+
+    Args:
+        rules: the rules of the game, of two or three teams.
+        seed: a whole number.
+
+    Raises:
+        ValueError: more teams.
+    """
+
+    def __init__(self, rules: GameRules, seed: int = 0) -> None:
+        super().__init__(rules, seed)
+        if rules.teams > 3:
+            raise ValueError(f"searching players are for two or three teams; {rules.name} has {rules.teams}")
+        club = ClubAgent(rules)
+        self._kit = Kit(
+            tables=self.tables,
+            layout=self.layout,
+            bids=club.bids,
+            habits=club.habits,
+            sight=np.zeros(1, SIGHT),
+            memory=new_memory(),
+            worlds=new_games(3),
+            views=np.zeros((1, int(self.layout["length"][0])), np.int8),
+            masks=np.zeros((1, NUM_ACTIONS), np.int8),
+            values=np.zeros(NUM_ACTIONS, np.int64),
+        )
+        words = np.random.SeedSequence(seed).generate_state(1 + GAME.itemsize, np.uint64)
+        self._key, self._weights = words[:1], words[1:]
+
+    def _states(self, games: np.ndarray) -> np.ndarray:
+        """A state of chance for each game, (N,) uint64, from what is known of it."""
+        states = np.empty(len(games), np.uint64)
+        digests(games.view(np.int8).reshape(len(games), -1), self._key, self._weights, states)
+        return states
+
+
+class PimcAgent(SearchAgent):
+    """Deals the hidden cards anew N times and takes the action that comes to most, on average.
+
+    Args:
+        rules: the rules of the game.
+        seed: a whole number.
+        worlds: N.
+    """
+
+    def __init__(self, rules: GameRules, seed: int = 0, worlds: int = 30) -> None:
+        super().__init__(rules, seed)
+        self.num_worlds = worlds
+        self.exact_tricks = EXACT_TRICKS[rules.teams]
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """As in `GameAgent`."""
+        actions = np.empty(len(games), np.int64)
+        totals = np.zeros(NUM_ACTIONS)
+        pimc_actions(self._kit, games, seats, self._states(games), self.num_worlds, self.exact_tricks, totals, actions)
+        return actions
+
+    def weigh(self, games: np.ndarray, seats: np.ndarray) -> list[dict[int, float]]:
+        """For each game what each legal action comes to: the change of the own team's score less the others' mean."""
+        weighed = []
+        totals = np.zeros(NUM_ACTIONS)
+        for i, state in enumerate(self._states(games)):
+            found = weigh_actions(
+                self._kit, games[i : i + 1], seats[i], state, self.num_worlds, self.exact_tricks, totals
+            )
+            scale = max(found, 1) * (self.rules.teams - 1)
+            legal = legal_list(games[i])
+            weighed.append({action: float(totals[action]) / scale for action in legal})
+        return weighed
+
+
+class CheaterAgent(SearchAgent):
+    """Sees all cards: plays exactly, and before that takes what comes to most if all play on as club does.
+
+    It says how much there is to gain by knowing; it is no player.
+    """
+
+    sees_all = True
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """As in `GameAgent`."""
+        actions = np.empty(len(games), np.int64)
+        totals = np.zeros(NUM_ACTIONS)
+        cheater_actions(self._kit, games, seats, totals, actions)
+        return actions
+
+
+class IsmctsAgent(SearchAgent):
+    """Grows one tree of what the players could do, over N deals of the hidden cards, each played on as club does.
+
+    Args:
+        rules: the rules of the game.
+        seed: a whole number.
+        iterations: N.
+    """
+
+    def __init__(self, rules: GameRules, seed: int = 0, iterations: int = 500) -> None:
+        super().__init__(rules, seed)
+        self.iterations = iterations
+        self._tree = np.zeros(iterations + 1, NODE)
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """As in `GameAgent`."""
+        actions = np.empty(len(games), np.int64)
+        ismcts_actions(self._kit, games, seats, self._states(games), self._tree, actions)
+        return actions
+
+
+def legal_list(g: np.record) -> list[int]:
+    """The legal actions of the actor."""
+    return [action for action in range(NUM_ACTIONS) if legal_word(g, action)]
+
+
+@kernel
+def digests(rows: np.ndarray, key: np.ndarray, weights: np.ndarray, states: np.ndarray) -> None:
+    """Writes 64 bits for each row of bytes."""
+    for i in range(states.size):
+        states[i] = mix(digest(rows, i, key[0], weights))
+
+
+# --- Worlds ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def club_choice(k: Kit, g: Game) -> int:
+    """What club does in a game, for the seat to move."""
+    t, o = k.tables[0], k.layout[0]
+    observe_game(g, t, o, g.actor, 0, buffer_of(k.views), buffer_of(k.masks))
+    return club_action(k.views[0], k.masks[0], t, o, k.bids[0], k.habits[0], k.sight[0])
+
+
+@kernel
+def play_on(k: Kit, g: Game) -> None:
+    """Plays a game to the end of its deal as club does; g.one_deal has to be set."""
+    while g.phase != OVER:
+        step(g, k.tables[0], club_choice(k, g))
+
+
+@kernel
+def score_of(g: Game, t: Tables, team: int) -> int:
+    """What a deal that has just ended brought a team, (teams - 1) times: its change of score less the others' mean."""
+    if g.deals_scored == 0:
+        return 0  # thrown in
+    total = int64(0)
+    for other in range(t.teams):
+        total += g.last_delta[other]
+    return t.teams * int64(g.last_delta[team]) - total
+
+
+@kernel
+def begin_world(k: Kit, into: int, world: int) -> None:
+    """Copies a world to another record, to be played to the end of its deal and no further."""
+    k.worlds[into] = k.worlds[world]
+    k.worlds[into].one_deal = 1
+    k.worlds[into].deals_scored = 0
+
+
+@kernel
+def legal_word(g: Game, action: int) -> bool:
+    """Whether an action, 0..69, is legal."""
+    if action < PASS:
+        return (g.legal_cards >> action) & 1 == 1
+    return (g.legal_calls >> (action - PASS)) & 1 == 1
+
+
+@kernel
+def weigh_world(k: Kit, exact_tricks: int) -> None:
+    """Writes what each legal action comes to in worlds[0], (teams - 1) times, to k.values."""
+    g, t = k.worlds[0], k.tables[0]
+    if g.phase == PLAY and t.hand_cards - g.tricks <= exact_tricks:
+        evaluate(k.worlds, 0, k.tables, SCORE, k.memory, k.values)
+        return
+    team = t.team_of[g.actor]
+    for action in range(NUM_ACTIONS):
+        if legal_word(g, action):
+            begin_world(k, 1, 0)
+            step(k.worlds[1], t, action)
+            play_on(k, k.worlds[1])
+            k.values[action] = score_of(k.worlds[1], t, team)
+
+
+# --- Determinized search -----------------------------------------------------------------------------------------
+
+
+@kernel
+def weigh_actions(
+    k: Kit, hidden: np.ndarray, seat: int, state: np.uint64, num_worlds: int, exact_tricks: int, totals: np.ndarray
+) -> int:
+    """Writes the sum over worlds of what each legal action comes to; returns how many worlds there were."""
+    totals[:] = 0
+    found = 0
+    for _ in range(num_worlds):
+        state = advance(state)
+        if not resample_game(hidden, k.tables, seat, mix(state), k.worlds[:1]):
+            continue
+        found += 1
+        weigh_world(k, exact_tricks)
+        for action in range(NUM_ACTIONS):
+            if legal_word(hidden[0], action):
+                totals[action] += k.values[action]
+    return found
+
+
+@kernel
+def best_of(g: Game, totals: np.ndarray, usual: int) -> int:
+    """The legal action that comes to most; the usual one if it is among several."""
+    best = usual
+    for action in range(NUM_ACTIONS):
+        if legal_word(g, action) and totals[action] > totals[best]:
+            best = action
+    return best
+
+
+@kernel
+def only_action(g: Game) -> int:
+    """The legal action if there is but one, else NOBODY."""
+    if count(g.legal_cards) + count(g.legal_calls) > 1:
+        return NOBODY
+    return lowest(g.legal_cards) if g.legal_cards != 0 else PASS + lowest(g.legal_calls)
+
+
+@kernel
+def pimc_actions(
+    k: Kit,
+    games: np.ndarray,
+    seats: np.ndarray,
+    states: np.ndarray,
+    num_worlds: int,
+    exact_tricks: int,
+    totals: np.ndarray,
+    actions: np.ndarray,
+) -> None:
+    """Writes pimc's action for each game, hidden for its seat."""
+    for i in range(actions.size):
+        actions[i] = only_action(games[i])
+        if actions[i] == NOBODY:
+            usual = club_choice(k, games[i])
+            weigh_actions(k, games[i : i + 1], seats[i], states[i], num_worlds, exact_tricks, totals)
+            actions[i] = best_of(games[i], totals, usual)
+
+
+@kernel
+def cheater_actions(k: Kit, games: np.ndarray, seats: np.ndarray, totals: np.ndarray, actions: np.ndarray) -> None:
+    """Writes the cheater's action for each game."""
+    for i in range(actions.size):
+        actions[i] = only_action(games[i])
+        if actions[i] == NOBODY:
+            usual = club_choice(k, games[i])
+            k.worlds[0] = games[i]
+            weigh_world(k, k.tables[0].hand_cards)
+            for action in range(NUM_ACTIONS):
+                totals[action] = k.values[action]
+            actions[i] = best_of(games[i], totals, usual)
+
+
+# --- Information set Monte-Carlo tree search ---------------------------------------------------------------------
+
+NODE = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                ("parent", "i8"),
+                ("child", "i8"),  # the first one, 0 none
+                ("sibling", "i8"),  # the next child of the parent, 0 none
+                ("action", "i8"),  # that leads here
+                ("team", "i8"),  # that does it
+                ("visits", "i8"),
+                ("offers", "i8"),  # times it was legal when its parent was visited
+                ("total", "f8"),  # what came of it for that team
+            ],
+            align=True,
+        ),
+    )
+)
+
+EXPLORATION = 1.0
+"""Of UCB, in points per deal; about the spread of what a good action comes to."""
+
+
+@kernel
+def is_secret(g: Game, t: Tables, seat: int) -> bool:
+    """Whether what the actor does now is not seen by a seat: throws, keeps, and private commitments of others."""
+    if g.actor == seat or g.phase in (BID, PLAY):
+        return False
+    return g.phase != TRUMP or t.pitched == 1
+
+
+@kernel
+def child_for(tree: np.ndarray, node: int, action: int) -> int:
+    """The child of a node for an action, or 0."""
+    child = tree[node].child
+    while child != 0 and tree[child].action != action:
+        child = tree[child].sibling
+    return child
+
+
+@kernel
+def untried(tree: np.ndarray, node: int, g: Game, state: np.uint64) -> int:
+    """A legal action without a child, all equally likely, or NOBODY. Counts the children that were on offer."""
+    chosen = int64(NOBODY)
+    seen = 0
+    for action in range(NUM_ACTIONS):
+        if not legal_word(g, action):
+            continue
+        child = child_for(tree, node, action)
+        if child != 0:
+            tree[child].offers += 1
+            continue
+        seen += 1
+        state = advance(state)
+        if below(state, seen) == 0:
+            chosen = int64(action)
+    return chosen
+
+
+@kernel
+def most_promising(tree: np.ndarray, node: int, g: Game) -> int:
+    """The legal child with the highest upper confidence bound."""
+    best, best_bound = 0, -np.inf
+    child = tree[node].child
+    while child != 0:
+        c = tree[child]
+        if legal_word(g, c.action):
+            bound = c.total / c.visits + EXPLORATION * np.sqrt(np.log(c.offers) / c.visits)
+            if bound > best_bound:
+                best, best_bound = child, bound
+        child = c.sibling
+    return best
+
+
+@kernel
+def grow(k: Kit, tree: np.ndarray, size: int, seat: int, state: np.uint64) -> int:
+    """One descent in worlds[0]: down the tree, one new node, played on by club, and back up. Returns the new size."""
+    begin_world(k, 1, 0)
+    g, t = k.worlds[1], k.tables[0]
+    node, is_new = 0, False
+    while g.phase != OVER and not is_new:
+        if is_secret(g, t, seat):
+            step(g, t, club_choice(k, g))
+            continue
+        state = advance(state)
+        action = untried(tree, node, g, mix(state))
+        team = t.team_of[g.actor]
+        if action == NOBODY:
+            node = most_promising(tree, node, g)
+            action = tree[node].action
+        else:
+            tree[size].parent = node
+            tree[size].child = 0
+            tree[size].sibling = tree[node].child
+            tree[size].action = action
+            tree[size].team = team
+            tree[size].visits = 0
+            tree[size].offers = 1
+            tree[size].total = 0
+            tree[node].child = size
+            node, is_new = size, True
+            size += 1
+        step(g, t, action)
+    play_on(k, g)
+    while node != 0:
+        tree[node].visits += 1
+        tree[node].total += score_of(g, t, tree[node].team) / (t.teams - 1)
+        node = tree[node].parent
+    return size
+
+
+@kernel
+def ismcts_actions(
+    k: Kit, games: np.ndarray, seats: np.ndarray, states: np.ndarray, tree: np.ndarray, actions: np.ndarray
+) -> None:
+    """Writes ismcts's action for each game, hidden for its seat: the one tried most."""
+    for i in range(actions.size):
+        actions[i] = only_action(games[i])
+        if actions[i] != NOBODY:
+            continue
+        actions[i] = club_choice(k, games[i])
+        tree[0].child = 0
+        size, state = 1, states[i]
+        for _ in range(tree.size - 1):
+            state = advance(state)
+            if resample_game(games[i : i + 1], k.tables, seats[i], mix(state), k.worlds[:1]):
+                state = advance(state)
+                size = grow(k, tree, size, seats[i], state)
+        usual = child_for(tree, 0, actions[i])
+        most = tree[usual].visits if usual != 0 else 0
+        child = tree[0].child
+        while child != 0:
+            if tree[child].visits > most:
+                most, actions[i] = tree[child].visits, tree[child].action
+            child = tree[child].sibling
