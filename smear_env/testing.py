@@ -366,13 +366,13 @@ def midplay(
         dealt[seat] = [card_text(card) for card in held[seat][number:] + thrown.get(seat, [])]
         stock += [card_text(card) for card in held[seat][:number]]
     table = deal(rules, hands=dealt, stock=stock, dealer=dealer, scores=scores, episode=episode, seed=seed)
-    for _ in range(rules.players):
-        if table.view.phase == "bid":
-            table.play(f"bid {bid or rules.min_bid}" if table.view.actor == bidder else "pass")
-    while table.view.phase != "play":
-        actor = int(table.games.records[0].actor)
-        wanted = {"trump": {f"trump {trump}"}, "exchange": set(map(card_text, thrown.get(actor, ())))}
-        legal = table.legal() & wanted.get(table.view.phase, set(map(card_text, held[actor])))
+    g = table.games.records[0]
+    while PHASES[g.phase] == "bid":
+        table.play(f"bid {bid or rules.min_bid}" if g.actor == bidder else "pass")
+    while PHASES[g.phase] != "play":
+        seat = int(g.actor)
+        wanted = {"trump": [f"trump {trump}"], "exchange": map(card_text, thrown.get(seat, ()))}
+        legal = table.legal().intersection(wanted.get(PHASES[g.phase], map(card_text, held[seat])))
         table.play(min(legal, default="done"))
     return table.play(*(card_text(card) for _, card in plays))
 
