@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 F = TypeVar("F", bound=Callable[..., Any])
 
 Buffer: TypeAlias = Any
-"""What `buffer_of` gives and the writers write to."""
+"""What `buffer_of` gives, to read from and to write to."""
 
 JIT = not numba.config.DISABLE_JIT
 
@@ -161,6 +161,13 @@ if JIT:
 
         return types.none(types.int64, types.int64), lower
 
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def _load(typing_context: Any, address: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+
+        return types.int64(types.int64), lower
+
     @kernel
     def count_bits(word: int) -> int:
         """How many bits of a non-negative word are set."""
@@ -173,7 +180,7 @@ if JIT:
 
     @kernel
     def buffer_of(array: np.ndarray) -> Buffer:
-        """What the writers below write to: the address of a contiguous array of int8, the array itself un-jitted.
+        """What is read and written below: the address of a contiguous array, the array itself un-jitted.
 
         An array that is handed on from kernel to kernel is counted at each step, atomically, which would cost more
         than all that is written; an address is not. The caller keeps the array alive and sees to the bounds.
@@ -195,6 +202,16 @@ if JIT:
         """Writes a number to buffer[at]."""
         _store_number(buffer + at, int64(number))
 
+    @kernel
+    def word_at(memory: Buffer, at: int) -> int:
+        """The word memory[at], where memory is the `buffer_of` an array of int64."""
+        return _load(memory + 8 * at)
+
+    @kernel
+    def set_word(memory: Buffer, at: int, word: int) -> None:
+        """Sets memory[at], where memory is the `buffer_of` an array of int64."""
+        _store_word(memory + 8 * at, int64(word))
+
 else:
 
     def count_bits(word: int) -> int:
@@ -207,7 +224,7 @@ else:
         return (word & -word).bit_length() - 1
 
     def buffer_of(array: np.ndarray) -> Buffer:
-        """What the writers below write to: the array laid flat."""
+        """What is read and written below: the array laid flat."""
         return array.reshape(-1)
 
     def write_byte(buffer: Buffer, at: int, byte: int) -> None:
@@ -222,3 +239,12 @@ else:
     def write_number(buffer: Buffer, at: int, number: int) -> None:
         """Writes a number to buffer[at]."""
         buffer[at] = number
+
+    def word_at(memory: Buffer, at: int) -> int:
+        """The word memory[at], where memory is the `buffer_of` an array of int64."""
+        word: int = memory[at]
+        return word
+
+    def set_word(memory: Buffer, at: int, word: int) -> None:
+        """Sets memory[at], where memory is the `buffer_of` an array of int64."""
+        memory[at] = word

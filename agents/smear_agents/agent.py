@@ -85,7 +85,12 @@ def decide(agent: Agent, games: Games, rows: np.ndarray) -> np.ndarray:
 
     Every agent is asked through this, so that each sees what it may and no more.
     """
-    if not isinstance(agent, GameAgent):
-        return agent(games.observations[rows], games.action_masks[rows])
+    if isinstance(agent, GameAgent):
+        return agent.choose(*game_sight(games, rows, agent.sees_all))
+    return agent(games.observations[rows], games.action_masks[rows])
+
+
+def game_sight(games: Games, rows: np.ndarray, sees_all: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """What a `GameAgent` gets of some games: records, hidden unless it sees all, and the seats to move."""
     records, seats = games.records[rows], games.seats[rows].astype(np.int64)
-    return agent.choose(records if agent.sees_all else hide_each(records, games.rules, seats), seats)
+    return records if sees_all else hide_each(records, games.rules, seats), seats

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from smear_agents.agent import Agent
+from smear_agents.club import ClubAgent
 from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
 from smear_env import GameRules
@@ -26,6 +27,7 @@ class Entry(NamedTuple):
 AGENTS = {
     "random": Entry(RandomAgent, "any legal action, all equally likely"),
     "greedy": Entry(GreedyAgent, "bids on trumps and honours, takes tricks that hold points cheaply, else throws low"),
+    "club": Entry(ClubAgent, "counts cards, knows who is void, weighs what each card is likely to bring"),
 }
 
 

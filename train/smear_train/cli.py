@@ -5,23 +5,28 @@ import json
 import os
 import shlex
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-OK, FAILED, WRONG_USAGE, CHECK_SAID_NO, EXTRA_MISSING, INTERRUPTED = 0, 1, 2, 3, 4, 130
+from smear_train import evaluating
+from smear_train.console import (
+    EXTRA_MISSING,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    WRONG_USAGE,
+    Parser,
+    Progress,
+    UsageError,
+    add_game,
+    check_seed_and_count,
+    format_table,
+    game_rules,
+    print_result,
+)
 
-
-class UsageError(Exception):
-    """Wrong usage or configuration; the message says what was given, what is allowed, what to do."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that leaves the exit codes to `main`."""
-
-    def error(self, message: str) -> Any:
-        """Raises UsageError instead of printing a page of usage."""
-        raise UsageError(f"{message}\nSee `{self.prog} --help`.")
+EXTRA_OF = {"scipy": "eval", "choix": "eval", "matplotlib": "report", "jinja2": "report", "torch": "train"}
+"""The extra of this package that brings a module."""
 
 
 def _parser() -> Parser:
@@ -38,10 +43,10 @@ def _parser() -> Parser:
 
     verb("list", _list, "list the games, the agents and the environments")
     sub = verb("rules", _rules, "show the rule options of a game, or its rules in words")
-    _add_game(sub, positional=True)
+    add_game(sub, positional=True)
     sub.add_argument("--text", action="store_true", help="print RULES.md, the rules in words")
     sub = verb("sim", _sim, "play deals with given players and count what happens")
-    _add_game(sub, positional=False)
+    add_game(sub, positional=False)
     sub.add_argument(
         "--players", required=True, metavar="A,B,...", help="agents: one for all, one a team, or one a seat"
     )
@@ -63,50 +68,8 @@ def _parser() -> Parser:
     sub = verb("demo", _demo, "a whole game of each kind, then 2,000 deals of each: greedy against random")
     sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     sub.add_argument("-n", type=int, default=2000, metavar="N", help="deals (default 2000)")
+    evaluating.add_verbs(verb)
     return parser
-
-
-def _add_game(parser: Parser, positional: bool) -> None:
-    text = "a preset (see `smear list`) or the path of a rules file (.toml)"
-    if positional:
-        parser.add_argument("game", metavar="GAME", help=text)
-    else:
-        parser.add_argument("--game", required=True, metavar="GAME", help=text)
-    parser.add_argument(
-        "--rule", action="append", default=[], metavar="NAME=VALUE", help="change a single rule option; may be repeated"
-    )
-
-
-def _game_rules(arguments: argparse.Namespace) -> Any:
-    from smear_env.rules import make_rules, parse_options
-
-    texts = {}
-    for rule in arguments.rule:
-        name, equals, value = rule.partition("=")
-        if not equals:
-            raise UsageError(f"--rule {rule!r} is not NAME=VALUE, as in --rule target=11")
-        texts[name] = value
-    try:
-        return make_rules(arguments.game, **parse_options(texts))
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from error
-
-
-def _check_seed_and_count(arguments: argparse.Namespace) -> None:
-    if not 0 <= arguments.seed < 2**64:
-        raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
-    if arguments.n < 1:
-        raise UsageError(f"-n {arguments.n} is not allowed; allowed: 1 or more")
-
-
-def _print(arguments: argparse.Namespace, document: dict[str, Any], text: str) -> int:
-    print(json.dumps(document, indent=2) if arguments.json else text)
-    return OK
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -122,10 +85,10 @@ def _list(arguments: argparse.Namespace) -> int:
     }
     document = {"games": games, "agents": agents, "environments": environments}
     text = "\n\n".join(
-        f"{title.capitalize()}\n" + _table([("  " + name, meaning) for name, meaning in entries.items()])
+        f"{title.capitalize()}\n" + format_table([("  " + name, meaning) for name, meaning in entries.items()])
         for title, entries in document.items()
     )
-    return _print(arguments, document, text)
+    return print_result(arguments, document, text)
 
 
 def _rules(arguments: argparse.Namespace) -> int:
@@ -133,10 +96,10 @@ def _rules(arguments: argparse.Namespace) -> int:
 
     from smear_env.rules import rules_table
 
-    rules = _game_rules(arguments)
+    rules = game_rules(arguments)
     if arguments.text:
         words = files("smear_env").joinpath("RULES.md").read_text(encoding="utf-8")
-        return _print(arguments, {"game": rules.name, "text": words}, words)
+        return print_result(arguments, {"game": rules.name, "text": words}, words)
     table = rules_table(rules)
     document = {
         "game": rules.name,
@@ -145,42 +108,21 @@ def _rules(arguments: argparse.Namespace) -> int:
         },
     }
     text = f"{rules.name}: {rules.players} seats, {rules.teams} teams, {rules.deck_size} cards\n\n"
-    return _print(arguments, document, text + _table([("option", "value", "meaning", "allowed"), *table]))
-
-
-class _Progress:
-    """Progress on stderr: a line rewritten on a terminal, elsewhere one line every ten seconds."""
-
-    def __init__(self, total: int, what: str, quiet: bool) -> None:
-        self.total, self.what, self.quiet = total, what, quiet
-        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self.last = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        if self.quiet:
-            return
-        now = time.monotonic()
-        if self.on_terminal:
-            end = "\n" if done == self.total else "\r"
-            sys.stderr.write(f"{done:,} of {self.total:,} {self.what}{end}")
-        elif now - self.last >= 10:
-            sys.stderr.write(f"{done:,} of {self.total:,} {self.what}\n")
-            self.last = now
-        sys.stderr.flush()
+    return print_result(arguments, document, text + format_table([("option", "value", "meaning", "allowed"), *table]))
 
 
 def _sim(arguments: argparse.Namespace) -> int:
     from smear_train.show import show_game
 
-    rules, players = _game_rules(arguments), arguments.players.split(",")
-    _check_seed_and_count(arguments)
+    rules, players = game_rules(arguments), arguments.players.split(",")
+    check_seed_and_count(arguments)
     _check_players(rules, players)
     if arguments.show:
         lines: list[str] = []
         show_game(rules, players, arguments.seed, lines.append)
-        return _print(arguments, {"game": rules.name, "players": players, "lines": lines}, "\n".join(lines))
+        return print_result(arguments, {"game": rules.name, "players": players, "lines": lines}, "\n".join(lines))
     document, text = _simulate(rules, players, arguments, _sim_command(arguments))
-    return _print(arguments, document, text)
+    return print_result(arguments, document, text)
 
 
 def _check_players(rules: Any, players: list[str]) -> None:
@@ -214,7 +156,7 @@ def _simulate(
     """Plays the deals; returns what is counted as data and as text."""
     from smear_train.sim import simulate, summary
 
-    progress = _Progress(arguments.n, "deals", arguments.quiet)
+    progress = Progress(arguments.n, "deals", arguments.quiet)
     counts = summary(simulate(rules, players, arguments.n, arguments.seed, progress))
     document = {"game": rules.name, "players": players, "seed": arguments.seed, **counts, "command": command}
     rows = [("team", "players", "points/deal", "+-", "bids", "made", "set", "mean bid")]
@@ -237,7 +179,7 @@ def _simulate(
     heading = (
         f"{rules.name}: {arguments.n:,} deals, {counts['thrown_in']:,} thrown in, {counts['decisions']:,} decisions"
     )
-    return document, f"{heading}\n{_table(rows)}\n{command}"
+    return document, f"{heading}\n{format_table(rows)}\n{command}"
 
 
 def _probe(arguments: argparse.Namespace) -> int:
@@ -284,14 +226,14 @@ def _bench(arguments: argparse.Namespace) -> int:
         rows.append(row)
         if not arguments.quiet:
             sys.stderr.write(f"{row['name']} {row['game']} {row['batch']}: {row['decisions_per_s']:,} decisions/s\n")
-    return _print(arguments, {"rows": rows}, format_rows(rows))
+    return print_result(arguments, {"rows": rows}, format_rows(rows))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
     from smear_train.doctor import diagnose, format_report
 
     report = diagnose()
-    _print(arguments, report, format_report(report))
+    print_result(arguments, report, format_report(report))
     return OK if all(result == "ok" for result in report["games"].values()) else FAILED
 
 
@@ -299,7 +241,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     from smear_env import PRESETS
     from smear_train.show import show_game
 
-    _check_seed_and_count(arguments)
+    check_seed_and_count(arguments)
     document: dict[str, Any] = {}
     for game in ("schmier", "four_point"):
         rules = PRESETS[game]
@@ -341,6 +283,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("smear: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        extra = EXTRA_OF.get((error.name or "").partition(".")[0])
+        if debug or extra is None:
+            raise
+        print(
+            f"smear: {error.name} is not installed; install it with: pip install 'smear-env[{extra}]'", file=sys.stderr
+        )
+        return EXTRA_MISSING
     except Exception as error:
         if debug:
             raise

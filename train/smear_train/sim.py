@@ -19,7 +19,9 @@ class Simulation:
     """What happened in some deals, each dealt once and played to its score or thrown in.
 
     Attributes:
-        points: (n, teams) float, change of score less the mean of the other teams'; 0 for a deal thrown in.
+        delta: (n, teams) change of score; 0 for a deal thrown in.
+        points: (n, teams) float, that less the mean of the other teams'.
+        dealer: (n,) seat.
         scored: (n,) bool, the deals that were not thrown in.
         bid, made, bidding_team: (n,) the bid, whether it was made, and by which team; meaningless if thrown in.
         kinds: (n, 6) the team that got each kind of point, -1 nobody.
@@ -28,7 +30,9 @@ class Simulation:
     """
 
     rules: GameRules
+    delta: np.ndarray
     points: np.ndarray
+    dealer: np.ndarray
     scored: np.ndarray
     bid: np.ndarray
     made: np.ndarray
@@ -76,10 +80,12 @@ def simulate(
 
     g = np.concatenate(records)
     teams = rules.teams
-    delta = np.where((g["deals_scored"] > 0)[:, None], g["last_delta"][:, :teams], 0).astype(float)
+    delta = np.where((g["deals_scored"] > 0)[:, None], g["last_delta"][:, :teams], 0).astype(np.int64)
     bidding_team = g["last_bidder"] % teams
     return Simulation(
         rules=rules,
+        delta=delta,
+        dealer=g["dealer"].astype(np.int64),
         points=delta - (delta.sum(1, keepdims=True) - delta) / (teams - 1),
         scored=g["deals_scored"] > 0,
         bid=g["last_bid"],

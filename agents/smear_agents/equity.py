@@ -1,0 +1,179 @@
+"""Match equity: the chance of winning the game from the scores and the dealer.
+
+It is computed by value iteration from how deals end between given players (`smear fit-equity` measures that and names
+its command in the file), as backgammon programs do: equity now is the mean of the equity after the next deal.
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from smear_agents._jit import kernel
+from smear_env import GameRules
+from smear_env._jit import int64
+from smear_env.rules import NOBODY, differences, make_tables
+from smear_env.scoring import winning_teams
+from smear_env.state import new_games
+
+SWEEPS = 200
+"""Most sweeps over all scores; far fewer are needed."""
+TOLERANCE = 1e-5
+"""A sweep that changes no chance by more than this is the last."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How deals end between some players.
+
+    Attributes:
+        players: who played.
+        deals: how many deals were scored.
+        command: what measured it.
+        rows: (K, teams + 2) int64: the change of score of each team, the dealer's first and then to his left; the
+            bidding team likewise counted from the dealer's; how often. Deals thrown in have no bidder (-1).
+    """
+
+    players: str
+    deals: int
+    command: str
+    rows: np.ndarray
+
+
+@functools.lru_cache(maxsize=16)
+def load_outcomes(rules: GameRules) -> Outcomes:
+    """The outcomes shipped for the preset nearest to some rules.
+
+    Raises:
+        ValueError: none are shipped for so many teams.
+    """
+    preset, _ = differences(rules)
+    source = files("smear_agents").joinpath("data", f"outcomes-{preset}.json")
+    if not source.is_file():
+        raise ValueError(f"no outcomes of deals are shipped for {preset}; measure them with smear fit-equity")
+    data = json.loads(source.read_text(encoding="utf-8"))
+    rows = np.array(data["outcomes"], np.int64)
+    if rows.shape[1] != rules.teams + 2:
+        raise ValueError(f"the outcomes shipped for {preset} are of {rows.shape[1] - 2} teams, not {rules.teams}")
+    return Outcomes(data["players"], data["deals"], data["command"], rows)
+
+
+class MatchEquity:
+    """The chance of each team to win a game under some rules.
+
+    >>> equity = MatchEquity(GameRules())
+    >>> round(float(equity.of([0, 0, 0], dealer=0).sum()), 6)
+    1.0
+
+    Args:
+        rules: the rules; any target.
+        outcomes: how deals end; None: those shipped for the nearest preset.
+
+    Attributes:
+        table: (S, ..., S, teams) float32: the chances, by the scores of the teams counted from the dealer's, each as
+            score - lowest. Scores below `lowest` count as that.
+        lowest: minus the target.
+        sweeps: how many sweeps it took.
+
+    Raises:
+        ValueError: nothing is known of how deals end under such rules.
+    """
+
+    def __init__(self, rules: GameRules, outcomes: Outcomes | None = None) -> None:
+        self.rules = rules
+        self.outcomes = outcomes or load_outcomes(rules)
+        self.lowest = -rules.target
+        self.table, self.sweeps = _solve(rules, self.outcomes)
+
+    def of(self, scores: Any, dealer: int) -> np.ndarray:
+        """The chance of each team, (teams,), before a deal with that dealer (a seat); scores by team."""
+        teams = self.rules.teams
+        first = dealer % teams
+        places = np.clip(np.roll(np.asarray(scores), -first), self.lowest, self.rules.target - 1) - self.lowest
+        chances: np.ndarray = np.roll(self.table[tuple(places)], first).astype(np.float64)
+        return chances
+
+
+def _solve(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, int]:
+    """The table of chances, and how many sweeps it took."""
+    teams, size = rules.teams, 2 * rules.target
+    table = np.full((size**teams, teams), 1 / teams)
+    rows = outcomes.rows
+    if rules.all_pass != "redeal_next":
+        rows = rows[rows[:, teams] != NOBODY]  # dealt again as if nothing had been
+    elif len(rows) == 1:
+        raise ValueError("all deals were thrown in")
+    weights = rows[:, -1] / rows[:, -1].sum()
+    # From the highest scores down: most deals lead upwards, so a sweep finds most of what it needs done already.
+    totals = np.indices((size,) * teams).sum(0).ravel()
+    order = np.argsort(-totals, kind="stable")
+    scratch = new_games(1)
+    sweep, change = 0, 1.0
+    while change >= TOLERANCE and sweep < SWEEPS:
+        change = _sweep(table, order, rows[:, :-1], weights, size, make_tables(rules), scratch)
+        sweep += 1
+    return table.reshape(*(size,) * teams, teams).astype(np.float32), sweep
+
+
+@kernel
+def _sweep(
+    table: np.ndarray,
+    order: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    size: int,
+    tables: np.ndarray,
+    scratch: np.ndarray,
+) -> float:
+    """Improves the chances at all scores, in the order given; returns the greatest change."""
+    t, g = tables[0], scratch[0]
+    teams = rows.shape[1] - 1
+    lowest = -(size // 2)
+    greatest = 0.0
+    scores = np.zeros(teams, np.int64)
+    chances = np.zeros(teams)
+    for index in order:
+        rest = index
+        for k in range(teams):
+            scores[teams - 1 - k] = rest % size + lowest
+            rest //= size
+        chances[:] = 0.0
+        for i in range(weights.size):
+            bidder = rows[i, teams]
+            for k in range(teams):
+                delta = rows[i, k]
+                if k != bidder:  # O-8
+                    delta = min(delta, max(t.defender_cap - scores[k], 0))
+                g.scores[k] = scores[k] + delta
+            winners = int64(0)
+            if bidder != NOBODY:
+                winners = winning_teams(g, t, bidder, rows[i, bidder] > 0)
+            if winners:
+                share = weights[i] / count_of(winners, teams)
+                for k in range(teams):
+                    if (winners >> k) & 1:
+                        chances[k] += share
+                continue
+            # The deal passes to the left: the team next to the dealer's is then the first.
+            after = int64(0)
+            for k in range(1, teams + 1):
+                score = min(max(int64(g.scores[k % teams]), lowest), lowest + size - 1)
+                after = after * size + score - lowest
+            for k in range(teams):
+                chances[k] += weights[i] * table[after, (k + teams - 1) % teams]
+        for k in range(teams):
+            greatest = max(greatest, abs(chances[k] - table[index, k]))
+            table[index, k] = chances[k]
+    return greatest
+
+
+@kernel
+def count_of(bits: int, n: int) -> int:
+    """How many of the lowest n bits are set."""
+    total = 0
+    for k in range(n):
+        total += (bits >> k) & 1
+    return total

@@ -1,0 +1,366 @@
+"""The verb `smear eval`. The statistics need the extra `eval`."""
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from smear_train.console import (
+    CHECK_SAID_NO,
+    OK,
+    Parser,
+    Progress,
+    UsageError,
+    add_game,
+    format_table,
+    game_rules,
+    print_result,
+)
+
+DEALS = 1000
+
+
+def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
+    """Adds what this module understands to the command line."""
+    sub = verb("eval", _eval, "compare two agents on duplicate deals, with an interval")
+    sub.add_argument(
+        "agents",
+        nargs="+",
+        metavar="A B",
+        help="two agents, with --protocol one: a name, package.module:Class, or bid=A+exchange=B+play=C",
+    )
+    sub.add_argument("--protocol", metavar="NAME", help="play the public benchmark of that name (docs/evaluation.md)")
+    add_game(sub, positional=False, required=False)
+    add_deals(sub)
+    sub.add_argument(
+        "--form",
+        choices=("one-vs-two", "two-vs-one", "both"),
+        help="with three teams: whose two they are (default both)",
+    )
+    sub.add_argument("--episode", choices=("deal", "game"), default="deal", help="single deals or whole games")
+    sub.add_argument(
+        "--rotations", choices=("all", "one"), default="all", help="tables for each deal: all seats for A, or one drawn"
+    )
+    sub.add_argument("--control", metavar="AGENT", help="take the deal's value to this agent for a control variate")
+    sub.add_argument(
+        "--gate", action="append", default=[], metavar="'A>=B+0.5'", help="exit 3 unless the interval supports it"
+    )
+    sub.add_argument(
+        "--sprt", metavar="LOW,HIGH", help="stop once the mean is shown to be HIGH rather than LOW, or not"
+    )
+    add_time_limit(sub)
+    sub = verb("tournament", _tournament, "everybody against everybody on the same deals, with ratings")
+    sub.add_argument("--agents", required=True, metavar="A,B,...", help="two agents or more")
+    add_game(sub, positional=False)
+    add_deals(sub)
+    sub.add_argument("--episode", choices=("deal", "game"), default="deal", help="single deals or whole games")
+    sub.add_argument("--allow-cheaters", action="store_true", help="let agents in that see what is hidden")
+    sub.add_argument("-o", "--out", metavar="FOLDER", help="write tournament.json, pairs.csv and ratings.csv there")
+    add_time_limit(sub)
+    sub = verb("fit-equity", _fit_equity, "measure how deals end, from which the chance of winning a game is computed")
+    sub.add_argument("--agent", default="club", help="who plays at all seats (default club)")
+    add_game(sub, positional=False)
+    sub.add_argument("--deals", type=int, default=200_000, metavar="N", help="deals (default 200,000)")
+    sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
+    sub.add_argument("-o", "--out", required=True, metavar="FILE", help="where to write it")
+
+
+def add_time_limit(parser: Parser) -> None:
+    """Adds the option for how long an agent may think."""
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each call of an agent")
+
+
+def add_deals(parser: Parser) -> None:
+    """Adds the options for how much is played, and by how many processes."""
+    parser.add_argument("--deals", type=int, metavar="N", help=f"deals or games (default {DEALS})")
+    parser.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
+    parser.add_argument("--workers", type=int, default=1, help="processes; the result is the same (default 1)")
+
+
+def check_deals(arguments: argparse.Namespace) -> None:
+    """Fills in the number of deals; raises UsageError for a number that is out of range."""
+    if arguments.deals is None:
+        arguments.deals = DEALS
+    if not 0 <= arguments.seed < 2**64:
+        raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
+    for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
+        if value < 1:
+            raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
+    if arguments.time_limit is not None and arguments.time_limit <= 0:
+        raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    import scipy.stats  # noqa: F401  # missing, it is better missed before the deals than after
+
+    from smear_train.evaluate import Setup, document, evaluate, parse_gate
+
+    deals = arguments.deals
+    check_deals(arguments)
+    if arguments.protocol is not None:
+        return _protocol(arguments, deals)
+    if len(arguments.agents) != 2:
+        raise UsageError(f"two agents are compared; given: {' '.join(arguments.agents)}")
+    rules = game_rules(arguments)
+    try:
+        gates = [parse_gate(text) for text in arguments.gate]
+        setup = Setup(
+            rules=rules,
+            a=arguments.agents[0],
+            b=arguments.agents[1],
+            deals=arguments.deals,
+            seed=arguments.seed,
+            form=arguments.form,
+            episode=arguments.episode,
+            rotations=arguments.rotations,
+            control=arguments.control,
+            sprt=_parse_sprt(arguments.sprt),
+            time_limit=arguments.time_limit,
+            game=arguments.game,
+            options=tuple(arguments.rule),
+        )
+        evaluation = evaluate(setup, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result = document(evaluation)
+    if gates:
+        result["gates"] = {gate.text: gate.is_met(evaluation.difference) for gate in gates}
+    print_result(arguments, result, report(result))
+    says_no = not all(result.get("gates", {}).values()) or ("sprt" in result and result["sprt"]["accepted"] != "high")
+    return CHECK_SAID_NO if says_no else OK
+
+
+def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
+    from smear_train.protocol import load_protocol, run
+
+    if len(arguments.agents) != 1 or arguments.game is not None or arguments.rule:
+        raise UsageError("--protocol takes one agent, and names the game itself: smear eval --protocol schmier greedy")
+    try:
+        protocol = load_protocol(arguments.protocol)
+        result = run(
+            protocol,
+            arguments.agents[0],
+            deals,
+            arguments.workers,
+            lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result["command"] = f"smear eval --protocol {shlex.quote(arguments.protocol)} {shlex.quote(arguments.agents[0])}"
+    if deals is not None:
+        result["command"] += f" --deals {deals}"
+    notes = [] if result["complete"] else ["(fewer deals than the protocol wants: not a row to publish)"]
+    if not result["in_time"]:
+        notes.append(f"(slower than {protocol.seconds_per_decision:g} s a decision: not a row to publish)")
+    rule = "|---" * (result["head"].count("|") - 1) + "|"
+    print_result(arguments, result, "\n".join([result["head"], rule, result["row"], *notes, result["command"]]))
+    return OK if result["complete"] and result["in_time"] else CHECK_SAID_NO
+
+
+def _fit_equity(arguments: argparse.Namespace) -> int:
+    from smear_train.fitting import measure_outcomes
+
+    rules = game_rules(arguments)
+    if arguments.deals < 1:
+        raise UsageError(f"--deals {arguments.deals} is not allowed; allowed: 1 or more")
+    progress = Progress(arguments.deals, "deals", arguments.quiet)
+    try:
+        result = measure_outcomes(rules, arguments.agent, arguments.deals, arguments.seed, progress)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    words = ["smear", "fit-equity", "--agent", arguments.agent, "--game", arguments.game]
+    for option in arguments.rule:
+        words += ["--rule", option]
+    words += ["--deals", str(arguments.deals), "--seed", str(arguments.seed), "-o", arguments.out]
+    result = {"command": shlex.join(words), **result}
+    rows = ",\n    ".join(json.dumps(row) for row in result["outcomes"])
+    head = json.dumps({key: value for key, value in result.items() if key != "outcomes"}, indent=2)[:-2]
+    Path(arguments.out).write_text(f'{head},\n  "outcomes": [\n    {rows}\n  ]\n}}\n', encoding="utf-8")
+    return print_result(
+        arguments, result, f"{len(result['outcomes'])} ways to end, of {result['deals']:,} deals scored"
+    )
+
+
+def _parse_sprt(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(f"--sprt {text!r} is not LOW,HIGH in points per deal, as in --sprt 0,0.2") from None
+    if not low < high:
+        raise ValueError(f"--sprt {text}: LOW must be less than HIGH")
+    return low, high
+
+
+def _tournament(arguments: argparse.Namespace) -> int:
+    import choix  # noqa: F401  # missing, it is better missed before the deals than after
+    import scipy.stats  # noqa: F401  # likewise
+
+    from smear_train.tournament import Contest, document, hold, write_tables
+
+    check_deals(arguments)
+    rules = game_rules(arguments)
+    folder = Path(arguments.out) if arguments.out else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        contest = Contest(
+            rules=rules,
+            agents=tuple(arguments.agents.split(",")),
+            deals=arguments.deals,
+            seed=arguments.seed,
+            episode=arguments.episode,
+            allow_cheaters=arguments.allow_cheaters,
+            time_limit=arguments.time_limit,
+            game=arguments.game,
+            options=tuple(arguments.rule),
+        )
+        standings = hold(contest, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result = document(standings)
+    if folder is not None:
+        (folder / "tournament.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_tables(result, folder)
+    return print_result(arguments, result, tournament_report(result))
+
+
+# --- As text -----------------------------------------------------------------------------------------------------
+
+
+def signed(value: float | None) -> str:
+    """A number of points."""
+    return "-" if value is None else f"{value:+.3f}"
+
+
+def percent(value: float | None) -> str:
+    """A share."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def report(result: dict[str, Any]) -> str:
+    """The document of an evaluation as text for people."""
+    unit = "games" if result["episode"] == "game" else "deals"
+    form = f", {result['form']}" if result["form"] else ""
+    lines = [
+        f"{result['game']}: A = {result['a']}, B = {result['b']}",
+        f"{result['deals']:,} {unit} ({result['distinct_deals']:,} distinct) at {result['tables']:,} tables, "
+        f"seed {result['seed']}{form}",
+        "",
+        f"A - B, points per deal  {signed(result['mean'])}  95% interval {signed(result['ci_low'])} to "
+        f"{signed(result['ci_high'])}  (sd {'-' if result['sd'] is None else format(result['sd'], '.3f')})",
+    ]
+    if result["win_rate"] is not None:
+        lines.append(
+            f"games won by a team of A  {percent(result['win_rate'])}  95% interval {percent(result['win_low'])} to "
+            f"{percent(result['win_high'])}; cut off: {result['truncated_games']}"
+        )
+    lines.append(f"all passed in {percent(result['all_pass'])} of {result['dealings']:,} dealings-out")
+    if result["rotation_gain"] is not None:
+        lines.append(f"each rotated table is worth {result['rotation_gain']:.1f} tables with cards of their own")
+    if result["control_gain"] is not None:
+        lines.append(f"with the control variate {result['control']} a deal is worth {result['control_gain']:.2f} deals")
+    if "sprt" in result:
+        test = result["sprt"]
+        verdict = "no decision" if test["accepted"] is None else f"accepted: {test[test['accepted']]:g}"
+        lines.append(
+            f"sequential test of {test['low']:g} against {test['high']:g}: {verdict} "
+            f"(log-likelihood ratio {test['log_likelihood_ratio']:+.2f})"
+        )
+    for gate, is_met in result.get("gates", {}).items():
+        lines.append(f"gate {gate}: {'supported' if is_met else 'NOT supported by the interval'}")
+    players = result["players"]
+    lines += ["", format_table([_PLAYER_HEAD, *(_player_row(label, player) for label, player in players.items())])]
+    lines += ["", format_table(_bid_rows(players)), "", format_table(_kind_rows(players))]
+    lines += ["", format_table(_seat_rows(players))]
+    for label, player in players.items():
+        for fault, count in player["faults"].items():
+            lines.append(f"{label} forfeited {count} times: {fault}")
+    return "\n".join([*lines, "", result["command"]])
+
+
+_PLAYER_HEAD = ("", "player", "bids", "made", "set", "made of bids", "mean bid", "decisions")
+
+
+def _player_row(label: str, player: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        label,
+        player["name"],
+        f"{player['bids']:,}",
+        f"{player['made']:,}",
+        f"{player['set']:,}",
+        percent(player["bid_made"]),
+        "-" if player["mean_bid"] is None else f"{player['mean_bid']:.2f}",
+        f"{player['decisions']:,}",
+    )
+
+
+def _bid_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    bids = list(players["a"]["by_bid"])
+    rows = [("bids of", *bids)]
+    for label, player in players.items():
+        cells = (f"{count['bids']:,} ({percent(_share(count))})" for count in player["by_bid"].values())
+        rows.append((label, *cells))
+    return rows
+
+
+def _share(count: dict[str, int]) -> float | None:
+    return count["made"] / count["bids"] if count["bids"] else None
+
+
+def _kind_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    kinds = list(players["a"]["points_by_kind"])
+    return [
+        ("points", *kinds),
+        *((label, *(f"{player['points_by_kind'][kind]:,}" for kind in kinds)) for label, player in players.items()),
+    ]
+
+
+def _seat_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
+    seats = players["a"]["by_seat"]
+    names = ["dealer" if seat["left_of_dealer"] == 0 else f"{seat['left_of_dealer']} left" for seat in seats]
+    rows = [("points per deal at", *names)]
+    for label, player in players.items():
+        rows.append((label, *(signed(seat["points_per_deal"]) for seat in player["by_seat"])))
+    return rows
+
+
+def tournament_report(result: dict[str, Any]) -> str:
+    """The document of a tournament as text for people."""
+    agents = [entry["agent"] for entry in result["ratings"]]
+    leads = {(pair["a"], pair["b"]): (pair["mean"], pair["ci_low"], pair["ci_high"]) for pair in result["pairs"]}
+    leads |= {
+        (b, a): (-mean, high if high is None else -high, low if low is None else -low)
+        for (a, b), (mean, low, high) in leads.items()
+    }
+    rows = [("points per deal against", *agents)]
+    for one in agents:
+        rows.append((one, *("." if one == other else _lead(*leads[one, other]) for other in agents)))
+    ratings = [("agent", "rating", "95% interval")]
+    for entry in result["ratings"]:
+        ratings.append((entry["agent"], f"{entry['rating']:+.0f}", f"{entry['low']:+.0f} to {entry['high']:+.0f}"))
+    lines = [
+        f"{result['game']}: {result['deals']:,} {'games' if result['episode'] == 'game' else 'deals'} "
+        f"({result['distinct_deals']:,} distinct) at {result['tables']:,} tables, seed {result['seed']}",
+        "",
+        format_table(rows),
+    ]
+    if result["triples"]:
+        table = [("three at a table, points per deal", "", "")]
+        for triple in result["triples"]:
+            table.append(tuple(f"{at['agent']} {_lead(at['mean'], at['ci_low'], at['ci_high'])}" for at in triple))
+        lines += ["", format_table(table)]
+    lines += ["", format_table(ratings)]
+    for cycle in result["cycles"]:
+        lines.append(f"intransitive: {' beats '.join([*cycle, cycle[0]])}")
+    for player in result["players"]:
+        for fault, count in player["faults"].items():
+            lines.append(f"{player['agent']} forfeited {count} times: {fault}")
+    return "\n".join([*lines, "", result["command"]])
+
+
+def _lead(mean: float, low: float | None, high: float | None) -> str:
+    return signed(mean) if low is None else f"{signed(mean)} ({signed(low)} to {signed(high)})"
