@@ -186,21 +186,21 @@ def _probe(arguments: argparse.Namespace) -> int:
     from smear_env import PRESETS
     from smear_train.probe import load_suite, run_suite, totals
 
-    _check_seed_and_count(arguments)
+    check_seed_and_count(arguments)
     suite = load_suite()
     games = sorted({one.game for probe in suite for one in probe.positions})
     if arguments.game not in (None, *games):
         raise UsageError(f"--game {arguments.game!r} is not allowed; allowed: {', '.join(games)}")
     _check_agent(PRESETS[arguments.game or games[0]], arguments.agent)
     number = sum(arguments.game in (None, one.game) for probe in suite for one in probe.positions)
-    progress = _Progress(number, "positions", arguments.quiet)
+    progress = Progress(number, "positions", arguments.quiet)
     results = run_suite(arguments.agent, arguments.game, arguments.seed, arguments.n, suite, progress)
     game = f" --game {arguments.game}" if arguments.game else ""
     command = f"smear probe {shlex.quote(arguments.agent)}{game} -n {arguments.n} --seed {arguments.seed}"
     counts = totals(results)
     document = {"agent": arguments.agent, "game": arguments.game, "seed": arguments.seed, **counts, "command": command}
     rows = [(one.id, f"{one.passed} of {one.positions}", one.title) for one in results]
-    parts = [_table([*rows, ("all", f"{counts['passed']} of {counts['positions']}", f"{counts['rate']:.0%}")])]
+    parts = [format_table([*rows, ("all", f"{counts['passed']} of {counts['positions']}", f"{counts['rate']:.0%}")])]
     parts += [
         f"{one.id} {each.game}: {each.made} of {each.max_bids} maximum bids made in {each.deals:,} deals; "
         f"{'passed' if each.passed else 'failed'}: {each.reason}"
@@ -213,7 +213,7 @@ def _probe(arguments: argparse.Namespace) -> int:
             f"\n=== {failure.position}\n{failure.shown}\n\nPlayed: {played}. Accepted: "
             f"{', '.join(failure.accepted)}. {failure.reason}"
         )
-    return _print(arguments, document, "\n".join([*parts, command]))
+    return print_result(arguments, document, "\n".join([*parts, command]))
 
 
 def _bench(arguments: argparse.Namespace) -> int:
