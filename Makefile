@@ -52,7 +52,7 @@ format: $(VENV)/.installed-dev ## Put the code into its standard format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.installed ## Write docs/tables.md anew from the code
+docs: $(VENV)/.installed ## Write the tables of docs anew from the code
 	$(BIN)/python docs/generate.py
 
 test-nojit: $(VENV)/.installed-dev ## Run the tests in plain Python and measure what they cover

@@ -1,13 +1,16 @@
-"""Writes docs/tables.md, the tables of actions, observations and rule options, from the code: `make docs`."""
+"""Writes docs/tables.md and the table of docs/probes.md from the code: `make docs`."""
 
+import re
 from pathlib import Path
 
 from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
 from smear_env.rules import GameRules, rules_table
+from smear_train.probe import probes_table
 
 PAGE = Path(__file__).parent / "tables.md"
+PROBES = Path(__file__).parent / "probes.md"
 
 
 def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -34,5 +37,13 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def probes_page() -> str:
+    """The page of the probe suite, its table made anew."""
+    head = ("probe", "what is asked", "the complaint", "source", "Schmier", "Four Point")
+    rows = table(head, [tuple(row) for row in probes_table()])
+    return re.sub(r"^\| probe .*?\n(?!\|)", lambda _: rows, PROBES.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
 if __name__ == "__main__":
+    PROBES.write_text(probes_page(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

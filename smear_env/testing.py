@@ -1,7 +1,8 @@
 """Setting the table by card names, for anybody's tests.
 
 `deal` begins a deal that can really come about: hands and stock by name, then actions by text. `position` sets up
-the middle of the play from the cards that matter and fills in the rest. Both give a `Table`.
+the middle of the play from the cards that matter and fills in the rest; what was played before is anybody's guess.
+`midplay` gives the middle of the play a history: it names the tricks so far and plays them. All give a `Table`.
 
 >>> table = position("schmier", trump="H", led="JD", hands={1: "2H AD KD 9S"})
 >>> sorted(table.legal())
@@ -16,7 +17,7 @@ import numpy as np
 
 from smear_env.actions import action_from_text, action_text, legal_actions
 from smear_env.aec import SmearAECEnv
-from smear_env.cards import SUITS, bit, card_from_text, card_text, cards_in, set_of
+from smear_env.cards import SUITS, bit, card_from_text, card_text, cards_in, set_of, set_text
 from smear_env.games import Episode, Games
 from smear_env.observe import Facts, decode
 from smear_env.rules import KINDS, NOBODY, PHASES, GameRules, make_rules, make_tables
@@ -300,6 +301,148 @@ def position(
         g.kinds[KINDS.index(kind)] = team
     games.refresh()
     return Table(games)
+
+
+def midplay(
+    rules: Rules = None,
+    *,
+    trump: str,
+    hands: Mapping[int, Cards] | Iterable[Cards] = (),
+    tricks: Iterable[Cards] = (),
+    led: Cards = (),
+    discards: Mapping[int, Cards] | Iterable[Cards] = (),
+    bidder: int = 0,
+    bid: int | None = None,
+    dealer: int | None = None,
+    scores: Iterable[int] | None = None,
+    episode: Episode = "game",
+    seed: int = 0,
+    **options: Any,
+) -> Table:
+    """The middle of a deal that can really come about, from the tricks so far and the cards that matter.
+
+    The deal is played from the auction on, so all that follows from its history holds: card points, points, who is
+    void in what. Only the bidder bids. In the exchange everybody throws as many cards as he may, none of them a trump.
+    What is not named is filled in at random from the seed: who showed that he is void in a suit holds none of it, and
+    with Schmier's exchange all trumps are in somebody's hand.
+
+    >>> table = midplay("schmier", trump="H", tricks=["AH 3H 5H 2H 6H 9H"], hands={0: "KH 4H"})
+    >>> table.view.card_points, table.view.kinds["low"], table.view.actor
+    ((4, 0, 0), 0, 0)
+
+    Args:
+        rules: as for `Games`; single options follow as keywords.
+        trump: the letter of the trump suit.
+        hands: cards still held, by seat.
+        tricks: the tricks so far, each its cards from the leader to his right.
+        led: the cards on the table in the order played.
+        discards: cards thrown or discarded, by seat.
+        bidder: who made the highest bid, and leads to the first trick.
+        bid: that bid; the lowest one if None.
+        dealer: a seat; the one to the right of seat 0 if None.
+        scores: one a team.
+        episode: "game" or "deal".
+        seed: for whatever is left to chance.
+        options: single rule options.
+
+    Raises:
+        ValueError: cards named twice, too many, or impossible to fill up.
+        IllegalActionError: a card that the rules do not let its seat play.
+    """
+    rules = make_rules(rules, **options)
+    if trump not in SUITS:
+        raise ValueError(f"trump={trump!r} is not allowed; allowed: {', '.join(SUITS)}")
+    dealer = rules.players - 1 if dealer is None else dealer
+    plays, voids = _who_played(rules, SUITS.index(trump), [*map(_cards, tricks), _cards(led)], bidder)
+    held, thrown = _hands(rules, hands), _hands(rules, discards)
+    for seat, card in plays:
+        held.setdefault(seat, []).append(card)
+    _fill_up(rules, SUITS.index(trump), held, thrown, voids, bidder, dealer, seed)
+
+    dealt, stock = {}, []
+    for k in range(1, rules.players + 1):
+        seat = (dealer + k) % rules.players
+        number = len(thrown.get(seat, ()))
+        dealt[seat] = [card_text(card) for card in held[seat][number:] + thrown.get(seat, [])]
+        stock += [card_text(card) for card in held[seat][:number]]
+    table = deal(rules, hands=dealt, stock=stock, dealer=dealer, scores=scores, episode=episode, seed=seed)
+    g = table.games.records[0]
+    while PHASES[g.phase] == "bid":
+        table.play(f"bid {bid or rules.min_bid}" if g.actor == bidder else "pass")
+    while PHASES[g.phase] != "play":
+        seat = int(g.actor)
+        wanted = {"trump": [f"trump {trump}"], "exchange": map(card_text, thrown.get(seat, ()))}
+        legal = table.legal().intersection(wanted.get(PHASES[g.phase], map(card_text, held[seat])))
+        table.play(min(legal, default="done"))
+    return table.play(*(card_text(card) for _, card in plays))
+
+
+def _who_played(
+    rules: GameRules, trump: int, tricks: list[list[int]], leader: int
+) -> tuple[list[tuple[int, int]], dict[int, int]]:
+    """Seat and card of each play, and by seat the cards that it has shown not to hold, from the tricks in order."""
+    t = make_tables(rules)[0]
+    plays, voids = [], dict.fromkeys(range(rules.players), 0)
+    for number, trick in enumerate(tricks):
+        if len(trick) != rules.players and not (number == len(tricks) - 1 and len(trick) < rules.players):
+            raise ValueError(f"trick {number + 1} has {len(trick)} cards; a trick has {rules.players}")
+        best = 0
+        for k, card in enumerate(trick):
+            seat = (leader + k) % rules.players
+            plays.append((seat, card))
+            led, suit = int(t["suit_of"][trump, trick[0]]), int(t["suit_of"][trump, card])
+            if suit != led and not (rules.follow == "follow_or_trump" and suit == trump):
+                voids[seat] |= int(t["suit_cards"][trump, led])
+            if suit in (led, trump) and t["strength"][trump, card] > t["strength"][trump, trick[best]]:
+                best = k
+        leader = (leader + best) % rules.players
+    return plays, voids
+
+
+def _fill_up(
+    rules: GameRules,
+    trump: int,
+    held: dict[int, list[int]],
+    thrown: dict[int, list[int]],
+    voids: Mapping[int, int],
+    bidder: int,
+    dealer: int,
+    seed: int,
+) -> None:
+    """Adds cards to what each seat played or holds and to what it threw, until both are as many as they should be."""
+    _check_cards(rules, [card for cards in (*held.values(), *thrown.values()) for card in cards])
+    t = make_tables(rules)[0]
+    trumps = int(t["suit_cards"][trump, trump])
+    taken = {card for cards in (*held.values(), *thrown.values()) for card in cards}
+    rest = [card for card in _pack(rules) if card not in taken]
+    places = []  # whose hand or discards, whose they are, which cards may not lie there
+    for seat in range(rules.players):
+        to_throw = rules.widow if seat == bidder else 0
+        if rules.max_discard:
+            left = rules.deck_size - rules.players * rules.deal_cards - (rules.players - 1) * rules.max_discard
+            to_throw = left if seat == dealer else rules.max_discard
+        for pile, size, never in ((held, rules.hand_cards, voids[seat]), (thrown, to_throw, trumps)):
+            cards = pile.setdefault(seat, [])
+            if len(cards) > size:
+                raise ValueError(f"seat {seat} has {size} cards there, not {len(cards)}: {set_text(set_of(cards))}")
+            places += [(pile, seat, never)] * (size - len(cards))
+    rng = np.random.default_rng(seed)
+    for _ in range(1000):
+        rng.shuffle(rest)
+        # Schmier's trumps cannot be thrown: they are laid first, so that each gets a place.
+        cards = sorted(rest, key=lambda card: not (rules.max_discard and trumps >> card & 1))
+        laid = []
+        for at in rng.permutation(len(places)):
+            pile, seat, never = places[at]
+            card = next((card for card in cards if not never >> card & 1), None)
+            if card is not None:
+                cards.remove(card)
+                laid.append((pile, seat, card))
+        if len(laid) == len(places):
+            for pile, seat, card in laid:
+                pile[seat].append(card)
+            return
+    raise ValueError("the other cards could not be laid so that they agree with what was played")
 
 
 def _fill(

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smear_env import Games
+from smear_env import Games, IllegalActionError
 from smear_env.games import play_random
-from smear_env.testing import deal, make_deck, pack, position
+from smear_env.testing import deal, make_deck, midplay, pack, position
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,59 @@ def test_games_can_be_played_on_without_being_observed() -> None:
     games.step(games.sample(games.action_masks))
     with pytest.raises(ValueError, match="action_masks must have shape"):
         games.sample(games.action_masks[:1])
+
+
+MIDDLES = [
+    ("schmier", {"tricks": ["AH 3H 5H 2H 6H 9H", "KH 7D 8H TH 4H QD"], "led": "AS KS"}),
+    ("schmier", {"led": "JD 3H 5H 4C XX", "bidder": 2, "bid": 6, "dealer": 4}),
+    ("schmier_2x3", {"tricks": ["AH 3H 5H 2H 6H 9H"], "bidder": 5, "dealer": 5, "scores": [3, -4]}),
+    ("four_point", {"tricks": ["AH TH 8H 9C"], "led": "KS 7H", "discards": {0: "TC"}}),
+    ("four_point", {"tricks": ["AH TH 8H 9C"], "widow": 0, "bidder": 1, "bid": 3}),
+    ("four_point", {"led": "9H", "widow": 3, "bidder": 3, "dealer": 1}),
+]
+
+
+@pytest.mark.parametrize(("rules", "kwargs"), MIDDLES)
+def test_the_middle_of_the_play_comes_from_a_deal(rules: str, kwargs: dict[str, Any]) -> None:
+    table = midplay(rules, trump="H", seed=4, **kwargs)
+    view, num_cards = (
+        table.view,
+        sum(len(trick.split()) for trick in [*kwargs.get("tricks", ()), kwargs.get("led", "")]),
+    )
+    assert view.phase == "play" and view.trump == "H" and len(view.plays) == num_cards
+    assert view.bidder == kwargs.get("bidder", 0) and view.bid == kwargs.get("bid", table.rules.min_bid)
+    assert view.scores == tuple(kwargs.get("scores", [0] * table.rules.teams))
+    cards = [card for pile in (*view.hands, *view.discards, view.plays, view.stock) for card in pile]
+    assert sorted(cards) == sorted(view.deck) and len(set(cards)) == table.rules.deck_size
+    assert not any(card in ("XX", "JD") or card[1] == "H" for card in view.discards[view.dealer])
+    assert all(set(cards.split()) <= view.discards[seat] for seat, cards in kwargs.get("discards", {}).items())
+    assert midplay(rules, trump="H", seed=4, **kwargs).view == view
+    table.play_at_random()
+
+
+def test_who_showed_to_be_void_is_given_no_card_of_the_suit() -> None:
+    for seed in range(5):
+        hands = midplay("schmier", trump="H", tricks=["AH 3C 5H 2C 6H 9H"], seed=seed).view.hands
+        assert not any(card in ("XX", "JD") or card[1] == "H" for seat in (1, 3) for card in hands[seat])
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"trump": "X"}, "allowed: C, D, H, S"),
+        ({"tricks": ["AH 3H"], "led": "5H"}, "trick 1 has 2 cards; a trick has 6"),
+        ({"led": "AH 3H 4H 5H 6H 7H 8H"}, "trick 1 has 7 cards"),
+        ({"led": "AH", "hands": {1: "AH"}}, "named twice"),
+        ({"led": "AH", "hands": {0: "2S 3S 4S 5S 6S 7S"}}, "seat 0 has 6 cards there, not 7"),
+        ({"discards": {0: "2S 3S 4S 5S"}}, "seat 0 has 3 cards there, not 4"),
+        ({"tricks": ["AH 2C 3C 4C 5C 6C"]}, "could not be laid"),
+    ],
+)
+def test_a_middle_that_cannot_come_about_is_refused(kwargs: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        midplay("schmier", **{"trump": "H"} | kwargs)
+
+
+def test_a_revoke_is_refused() -> None:
+    with pytest.raises(IllegalActionError, match="must follow hearts"):
+        midplay("schmier", trump="H", led="AH 2C", hands={1: "3H"})

@@ -53,6 +53,14 @@ def _parser() -> Parser:
     sub.add_argument("-n", type=int, default=1000, metavar="N", help="deals (default 1000)")
     sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     sub.add_argument("--show", action="store_true", help="play one whole game and print it trick by trick instead")
+    sub = verb("probe", _probe, "ask a player in positions that card players complained about bots with")
+    sub.add_argument("agent", metavar="AGENT", help="an agent, as in `smear sim --players`")
+    sub.add_argument("--game", metavar="GAME", help="ask positions of this preset only")
+    sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
+    sub.add_argument(
+        "-n", type=int, default=200, metavar="N", help="deals of self-play that show how it bids (default 200)"
+    )
+    sub.add_argument("--show", action="store_true", help="print every position that it failed")
     sub = verb("bench", _bench, "measure decisions per second on one core")
     sub.add_argument("--seconds", type=float, default=0.5, help="length of one run (default 0.5)")
     sub.add_argument("--runs", type=int, default=5, help="runs of each, of which the median is shown (default 5)")
@@ -126,6 +134,16 @@ def _check_players(rules: Any, players: list[str]) -> None:
         raise UsageError(str(error)) from error
 
 
+def _check_agent(rules: Any, name: str) -> None:
+    """As `_check_players`, but a foreign agent that cannot be made is the suite's business."""
+    try:
+        _check_players(rules, [name])
+    except UsageError:
+        raise
+    except Exception:  # anybody's code may raise anything
+        return
+
+
 def _sim_command(arguments: argparse.Namespace) -> str:
     options = [f"--rule {shlex.quote(rule)}" for rule in arguments.rule]
     words = [f"smear sim --game {shlex.quote(arguments.game)} --players {shlex.quote(arguments.players)}", *options]
@@ -162,6 +180,40 @@ def _simulate(
         f"{rules.name}: {arguments.n:,} deals, {counts['thrown_in']:,} thrown in, {counts['decisions']:,} decisions"
     )
     return document, f"{heading}\n{format_table(rows)}\n{command}"
+
+
+def _probe(arguments: argparse.Namespace) -> int:
+    from smear_env import PRESETS
+    from smear_train.probe import load_suite, run_suite, totals
+
+    check_seed_and_count(arguments)
+    suite = load_suite()
+    games = sorted({one.game for probe in suite for one in probe.positions})
+    if arguments.game not in (None, *games):
+        raise UsageError(f"--game {arguments.game!r} is not allowed; allowed: {', '.join(games)}")
+    _check_agent(PRESETS[arguments.game or games[0]], arguments.agent)
+    number = sum(arguments.game in (None, one.game) for probe in suite for one in probe.positions)
+    progress = Progress(number, "positions", arguments.quiet)
+    results = run_suite(arguments.agent, arguments.game, arguments.seed, arguments.n, suite, progress)
+    game = f" --game {arguments.game}" if arguments.game else ""
+    command = f"smear probe {shlex.quote(arguments.agent)}{game} -n {arguments.n} --seed {arguments.seed}"
+    counts = totals(results)
+    document = {"agent": arguments.agent, "game": arguments.game, "seed": arguments.seed, **counts, "command": command}
+    rows = [(one.id, f"{one.passed} of {one.positions}", one.title) for one in results]
+    parts = [format_table([*rows, ("all", f"{counts['passed']} of {counts['positions']}", f"{counts['rate']:.0%}")])]
+    parts += [
+        f"{one.id} {each.game}: {each.made} of {each.max_bids} maximum bids made in {each.deals:,} deals; "
+        f"{'passed' if each.passed else 'failed'}: {each.reason}"
+        for one in results
+        for each in one.calibrations
+    ]
+    for failure in (failure for one in results for failure in one.failures) if arguments.show else ():
+        played = failure.played or "nothing legal"
+        parts.append(
+            f"\n=== {failure.position}\n{failure.shown}\n\nPlayed: {played}. Accepted: "
+            f"{', '.join(failure.accepted)}. {failure.reason}"
+        )
+    return print_result(arguments, document, "\n".join([*parts, command]))
 
 
 def _bench(arguments: argparse.Namespace) -> int:
