@@ -16,22 +16,25 @@ from smear_agents.double_dummy import SCORE, evaluate, new_memory
 from smear_agents.scripted import digest
 from smear_env import GameRules
 from smear_env._jit import buffer_of, int64
-from smear_env.actions import NUM_ACTIONS, PASS
+from smear_env.actions import BID_1, DONE, NUM_ACTIONS, PASS, TRUMP_CLUBS
 from smear_env.cards import count, lowest
-from smear_env.engine import advance, below, mix, step
+from smear_env.engine import advance, below, deal, mix, step
 from smear_env.games import observe_game
 from smear_env.resample import resample_game
-from smear_env.rules import BID, NOBODY, OVER, PLAY, TRUMP, Tables
+from smear_env.rules import BID, EXCHANGE, NOBODY, OVER, PLAY, TRUMP, Tables
 from smear_env.state import GAME, Game, new_games
 
 EXACT_TRICKS = {2: 5, 3: 4}
 """Tricks left from which pimc plays exactly, by the number of teams; more would take too long."""
 
+CANDIDATES = 5
+"""Deals of the hidden cards of which the one is taken that explains the bids, the trump and the exchange best."""
+
 
 class Kit(NamedTuple):
     """What the kernels here work with.
 
-    tables, layout: of the rules; bids, habits, sight: club's; memory: of the exact solver; worlds: three records to
+    tables, layout: of the rules; bids, habits, sight: club's; memory: of the exact solver; worlds: four records to
     play with; views (1, D), masks (1, 70): what club sees there; values (70,): of actions in one world.
     """
 
@@ -70,7 +73,7 @@ class SearchAgent(GameAgent):
             habits=club.habits,
             sight=np.zeros(1, SIGHT),
             memory=new_memory(),
-            worlds=new_games(3),
+            worlds=new_games(4),
             views=np.zeros((1, int(self.layout["length"][0])), np.int8),
             masks=np.zeros((1, NUM_ACTIONS), np.int8),
             values=np.zeros(NUM_ACTIONS, np.int64),
@@ -230,6 +233,73 @@ def weigh_world(k: Kit, exact_tricks: int) -> None:
             k.values[action] = score_of(k.worlds[1], t, team)
 
 
+@kernel
+def actual_bid(w: Game, seat: int) -> int:
+    """The action by which a seat has bid or passed in a world."""
+    return PASS if w.bids[seat] == 0 else BID_1 + int64(w.bids[seat]) - 1
+
+
+@kernel
+def surprises(k: Kit, seat: int) -> int:
+    """How often somebody else has done in worlds[0] what club would not have done with those cards.
+
+    The deal is played again from its beginning through auction, trump and exchange, as far as it has come.
+    """
+    k.worlds[2] = k.worlds[0]
+    w, g, t = k.worlds[0], k.worlds[2], k.tables[0]
+    g.one_deal, g.deals = 1, 0
+    deal(g, t)
+    found = 0
+    while g.phase == BID and w.bids[g.actor] != NOBODY:
+        action = actual_bid(w, g.actor)
+        if g.actor != seat:
+            found += int64(club_choice(k, g) != action)
+        step(g, t, action)
+    if g.phase != TRUMP or w.phase in (BID, TRUMP):
+        return found
+    if g.actor != seat:
+        found += int64(club_choice(k, g) != TRUMP_CLUBS + w.trump)
+    step(g, t, TRUMP_CLUBS + int64(w.trump))
+    while g.phase == EXCHANGE and w.draws[g.actor] != NOBODY:
+        found += surprise_of_throw(k, g.actor, seat)
+    return found
+
+
+@kernel
+def surprise_of_throw(k: Kit, thrower: int, seat: int) -> int:
+    """Whether club would have thrown another number of cards in worlds[2]; the seat throws what it has in worlds[0]."""
+    w, g, t = k.worlds[0], k.worlds[2], k.tables[0]
+    found = 0
+    if thrower != seat:
+        k.worlds[1] = k.worlds[2]
+        while k.worlds[1].phase == EXCHANGE and k.worlds[1].actor == thrower:
+            step(k.worlds[1], t, club_choice(k, k.worlds[1]))
+        found = int64(k.worlds[1].draws[thrower] != w.draws[thrower])
+    thrown = w.discards[thrower]
+    while g.phase == EXCHANGE and g.actor == thrower:
+        step(g, t, lowest(thrown) if thrown != 0 else DONE)
+        thrown &= thrown - 1
+    return found
+
+
+@kernel
+def find_world(k: Kit, hidden: np.ndarray, seat: int, state: np.uint64) -> bool:
+    """Deals the hidden cards anew into worlds[0]: of a few such deals the one that explains best what others did."""
+    fewest = int64(-1)
+    for _ in range(CANDIDATES):
+        state = advance(state)
+        if not resample_game(hidden, k.tables, seat, mix(state), k.worlds[:1]):
+            continue
+        found = surprises(k, seat)
+        if fewest < 0 or found < fewest:
+            fewest = found
+            k.worlds[3] = k.worlds[0]
+            if fewest == 0:
+                break
+    k.worlds[0] = k.worlds[3]
+    return fewest >= 0
+
+
 # --- Determinized search -----------------------------------------------------------------------------------------
 
 
@@ -242,7 +312,7 @@ def weigh_actions(
     found = 0
     for _ in range(num_worlds):
         state = advance(state)
-        if not resample_game(hidden, k.tables, seat, mix(state), k.worlds[:1]):
+        if not find_world(k, hidden, seat, mix(state)):
             continue
         found += 1
         weigh_world(k, exact_tricks)
@@ -431,7 +501,7 @@ def ismcts_actions(
         size, state = 1, states[i]
         for _ in range(tree.size - 1):
             state = advance(state)
-            if resample_game(games[i : i + 1], k.tables, seats[i], mix(state), k.worlds[:1]):
+            if find_world(k, games[i : i + 1], seats[i], mix(state)):
                 state = advance(state)
                 size = grow(k, tree, size, seats[i], state)
         usual = child_for(tree, 0, actions[i])
