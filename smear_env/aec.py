@@ -15,15 +15,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from smear_env.actions import NUM_ACTIONS, action_from_text, action_text
 from smear_env.cards import card_from_text, card_text
-from smear_env.games import (
-    MAX_START_SCORE,
-    Episode,
-    Games,
-    Reward,
-    forfeit_game,
-    redeal,
-    write_state,
-)  # fmt: skip
+from smear_env.games import MAX_START_SCORE, Episode, Games, Reward, redeal, write_state
 from smear_env.observe import block_slice, state_size
 from smear_env.pictures import Window, rgb_array, svg
 from smear_env.render import ALL, ansi
@@ -209,7 +201,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if scored < 0:
             if self.illegal == "raise":
                 raise games.illegal_action(0, action)
-            self._forfeit()
+            games.forfeit([0])
         self._cumulative_rewards[agent] = 0.0
         if not self._nothing_to_pay:
             self._clear_rewards()
@@ -230,11 +222,6 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
             for agent in self.agents:
                 self.terminations[agent] = bool(games.terminated[0])
                 self.truncations[agent] = bool(games.truncated[0])
-
-    def _forfeit(self) -> None:
-        games = self._games
-        forfeit_game(games.records, games.tables, 0, games._flags, games.rewards)
-        games.refresh()
 
     def _select(self) -> None:
         seat = int(self._games.seats[0])

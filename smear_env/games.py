@@ -187,10 +187,41 @@ def forfeit_and_pay(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int)
 
 
 @kernel
-def forfeit_game(games: np.ndarray, tables: np.ndarray, i: int, flags: int, rewards: np.ndarray) -> None:
-    """`forfeit_and_pay` for one game of a batch, its rewards being nothing else."""
+def forfeit_game(g: Game, t: Tables, flags: int, rewards: np.ndarray, i: int) -> None:
+    """`forfeit_and_pay` as a step of its own: it pays nothing else, and with AUTORESET the next game begins."""
     rewards[i] = 0
-    forfeit_and_pay(games[i], tables[0], flags, rewards, i)
+    forfeit_and_pay(g, t, flags, rewards, i)
+    if flags & AUTORESET:
+        start_game(g, t)
+        if flags & SKIP_FORCED:
+            skip_forced_moves(g, t, flags, rewards, i)
+
+
+@kernel
+def forfeit_games(
+    games: np.ndarray,
+    tables: np.ndarray,
+    layout: np.ndarray,
+    rows: np.ndarray,
+    flags: int,
+    observations: np.ndarray,
+    action_masks: np.ndarray,
+    seats: np.ndarray,
+    rewards: np.ndarray,
+    terminated: np.ndarray,
+    truncated: np.ndarray,
+) -> None:
+    """Forfeits the games of these numbers that are not over, and writes their buffers."""
+    t, o = tables[0], layout[0]
+    views, masks = buffer_of(observations), buffer_of(action_masks)
+    for i in rows:
+        g = games[i]
+        if g.phase != OVER:
+            forfeit_game(g, t, flags, rewards, i)
+            terminated[i] = True
+            truncated[i] = False
+            seats[i] = g.actor
+            observe_game(g, t, o, g.actor, i, views, masks)
 
 
 LEARNER, UNIFORM, OPPONENT, PARTNER = 0, 1, 2, 3
@@ -450,6 +481,31 @@ class Games:
         return step_games(
             self.records, self.tables, self.layout, actions, self._flags, self.observations, self.action_masks,
             self.seats, self.rewards, self.terminated, self.truncated,
+        )  # fmt: skip
+
+    def forfeit(self, rows: np.ndarray | Sequence[int]) -> None:
+        """Ends some games, given by their numbers (M,), as if the team of the seat to move had been set.
+
+        That is at the highest bid that there is, and the others score nothing. Rewards and buffers of these games are
+        written as by a step (with `autoreset` the next game begins), those of the others are left as they are.
+
+        Raises:
+            ValueError: no numbers of games, one of them twice, or a game that is over; nothing has changed.
+        """
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(f"rows must be whole numbers, one a game; given: shape {rows.shape}, type {rows.dtype}")
+        for row in rows:
+            if not 0 <= row < self.num_games:
+                raise ValueError(f"there is no game {row}; allowed: 0..{self.num_games - 1}")
+        over = rows[self.records["phase"][rows.astype(np.int64)] == OVER]
+        if over.size:
+            raise ValueError(f"game {over[0]} is over: there is nothing to forfeit")
+        if np.unique(rows).size < rows.size:
+            raise ValueError(f"a game can be forfeited once; given: {rows}")
+        forfeit_games(
+            self.records, self.tables, self.layout, rows.astype(np.int64), self._flags, self.observations,
+            self.action_masks, self.seats, self.rewards, self.terminated, self.truncated,
         )  # fmt: skip
 
     def observe(

@@ -243,6 +243,72 @@ def test_passing_over_forced_moves_gives_what_playing_them_gives(game, episode):
     assert skipped
 
 
+# --- Forfeits ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", ["points", "win"])
+@all_rules
+def test_a_forfeit_sets_the_team_to_move_at_the_highest_bid_and_touches_no_other_game(game, reward):
+    rules = RULES[game]
+    games = Games(rules, 6, seed=3, reward=reward, autoreset=False, max_deals=50)
+    games.reset()
+    play(games, scale(70) + 15)
+    rows, rest = np.array([4, 1]), [0, 2, 3, 5]
+    teams, others = games.seats[rows] % rules.teams, contents(games, rest)
+    before = games.records["scores"][rows, : rules.teams].tolist()
+    games.forfeit(rows)
+    assert contents(games, rest) == others
+    assert (games.seats[rows] == -1).all() and games.terminated[rows].all() and not games.truncated[rows].any()
+    assert not games.action_masks[rows].any() and not games.observations[rows].any()
+    for i, team, old in zip(rows, teams, before, strict=True):
+        delta = [-rules.max_bid if other == team else 0 for other in range(rules.teams)]
+        assert games.records["last_delta"][i, : rules.teams].tolist() == delta
+        new = [score + change for score, change in zip(old, delta, strict=True)]
+        assert games.records["scores"][i, : rules.teams].tolist() == new
+        share = 1 / (rules.teams - 1)
+        won = [-1 if seat % rules.teams == team else share for seat in range(rules.players)]
+        assert is_near(games.rewards[i].tolist(), points(rules, old, new) if reward == "points" else won)
+    resting = contents(games, rows)
+    play(games, 5)
+    assert [resting[k] for k in (0, 1, 2, 4, 5, 6)] == [contents(games, rows)[k] for k in (0, 1, 2, 4, 5, 6)]
+
+
+@both_games
+@pytest.mark.boundscheck
+def test_a_forfeit_with_autoreset_begins_the_next_game_as_a_step_does(game):
+    games = Games(game, 3, seed=3, skip_forced=True)
+    games.reset()
+    play(games, 20)
+    team = games.seats[2] % games.rules.teams
+    games.forfeit([2])
+    assert games.terminated.tolist() == [False, False, True] and games.rewards[2, team] < 0
+    assert games.records["deals"][2] == 1 and not games.records["scores"][2].any()
+    assert games.action_masks[2].sum() > 1 and games.seats[2] >= 0
+    games.step(games.sample())
+    assert not games.terminated.any()
+
+
+def test_forfeits_of_games_that_are_not_there_are_refused_and_nothing_changes():
+    games = Games("four_point", 3, seed=1, autoreset=False)
+    games.reset()
+    games.forfeit([])
+    games.forfeit([1])
+    before = contents(games)
+    for rows, said in (
+        ([3], r"no game 3; allowed: 0\.\.2"),
+        ([0, -1], "no game -1"),
+        ([0, 1], "game 1 is over"),
+        ([2, 2], "once"),
+        ([2.0], "whole numbers"),
+        ([True, False, True], "whole numbers"),
+        ([[0]], "whole numbers"),
+        (0, "whole numbers"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            games.forfeit(rows)
+        assert contents(games) == before
+
+
 # --- Sampling, observing -----------------------------------------------------------------------------------------
 
 
