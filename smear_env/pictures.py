@@ -17,7 +17,7 @@ import numpy as np
 
 from smear_env.cards import JOKERS, SUIT_NAMES, SUITS, card_text, cards_in
 from smear_env.observe import knows_trump
-from smear_env.render import ALL, ansi, is_played_for, public_count, result_line
+from smear_env.render import ALL, ansi, is_played_for, public_count, result_line, winner_of_last_trick
 from smear_env.rules import KINDS, NOBODY, PHASES, GameRules
 
 INSTALL = "pip install 'smear-env[render]'"
@@ -383,7 +383,7 @@ def _marks(g: np.record, seat: int, place: Place) -> Iterator[Group]:
         ("dealer", "disc", "dealer", g.dealer),
         ("bidder", "square", "bidder", g.bidder),
         ("leader", "arrow", "leader", g.leader),
-        ("last-trick-winner", "star", "won trick", g.last_trick_winner),
+        ("last-trick-winner", "star", "won trick", winner_of_last_trick(g)),
     ):
         if seat == holder:
             parts: list[Part] = [*_symbol(symbol, at, y - 4, 5, "mark"), Text(at + 8, y, word, 11, "ink")]

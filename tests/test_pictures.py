@@ -120,7 +120,8 @@ def cards_of(tree):
 def test_a_seat_is_shown_dealer_bidder_leader_trump_winner_and_who_is_to_move(game, seat, tree_of):
     for env in situations(game, seed=seat, count=70):
         facts, record, tree = view_of(env), env.records[0], tree_of(env, seat)
-        holders = (facts.dealer, facts.bidder, facts.leader, record.last_trick_winner, facts.actor)
+        winner = record.last_trick_winner if facts.tricks else None  # nothing of the deal before
+        holders = (facts.dealer, facts.bidder, facts.leader, winner, facts.actor)
         for mark, holder in zip(MARKS, holders, strict=True):
             assert marked(tree, mark) == ([] if holder in (None, NOBODY) else [holder]), mark
         knows_trump = facts.trump and (facts.trump_public or seat == facts.bidder)
