@@ -1,7 +1,8 @@
 """Players for the games of smear_env: the interface of an agent, a registry of names, and scripted players."""
 
-from smear_agents.agent import Agent, GameAgent, decide
+from smear_agents.agent import Agent, GameAgent
 from smear_agents.registry import AGENTS, make_agent, make_agents
 from smear_agents.scripted import GreedyAgent, RandomAgent
+from smear_env.gym_env import decide
 
 __all__ = ["AGENTS", "Agent", "GameAgent", "GreedyAgent", "RandomAgent", "decide", "make_agent", "make_agents"]
