@@ -10,6 +10,7 @@ compiled code of this package lives in a folder whose name is a digest of all it
 import functools
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -62,12 +63,34 @@ def cache_folder(*packages: Path) -> Path | None:
     for home in (_cache_home, lambda: Path(tempfile.gettempdir())):
         try:
             folder = home() / name
+            is_new = not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
-                return folder
+                os.utime(folder)  # it is in use, which `_remove_unused` goes by
+            if is_new:
+                _remove_unused(folder)
+            return folder
         except (OSError, RuntimeError):  # RuntimeError: there is no home directory
             continue
     return None
+
+
+_UNUSED = 30 * 24 * 3600  # seconds
+
+
+def _remove_unused(new: Path) -> None:
+    """Removes the folders beside a new one that no process has begun to use for 30 days: code of older versions.
+
+    Whatever cannot be removed stays. Another process may do the same at the same time.
+    """
+    now = new.stat().st_mtime
+    for folder in list(new.parent.glob("smear-env-" + 16 * "[0-9a-f]")):
+        try:
+            is_old = now - folder.stat().st_mtime > _UNUSED
+        except OSError:  # just removed by another process, or a broken link
+            continue
+        if is_old:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Compiler:

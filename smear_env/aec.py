@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pettingzoo
 from gymnasium import spaces
@@ -17,8 +16,8 @@ from smear_env.actions import NUM_ACTIONS, action_from_text, action_text
 from smear_env.cards import card_from_text, card_text
 from smear_env.games import MAX_START_SCORE, Episode, Games, Reward, redeal, write_state
 from smear_env.observe import block_slice, state_size
-from smear_env.pictures import Window, rgb_array, svg
-from smear_env.render import ALL, ansi
+from smear_env.pictures import Renderer, svg
+from smear_env.render import ALL
 from smear_env.rules import NOBODY, PRESETS, GameRules, differences, make_rules, make_tables
 
 Observation = dict[str, np.ndarray]
@@ -50,7 +49,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     metadata: dict[str, Any] = {
         "name": "smear",
-        "render_modes": ["ansi", "human", "rgb_array"],
+        "render_modes": list(Renderer.MODES),
         "is_parallelizable": False,
         "render_fps": 1,
     }
@@ -69,9 +68,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
     ) -> None:
         super().__init__()
         self.metadata = copy.deepcopy(self.metadata)
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            allowed = ", ".join(repr(mode) for mode in [*self.metadata["render_modes"], None])
-            raise ValueError(f"render_mode={render_mode!r} is not allowed; allowed: {allowed}")
+        self._renderer = Renderer(render_mode)
         if illegal not in ("raise", "terminate"):
             raise ValueError(f"illegal={illegal!r} is not allowed; allowed: 'raise', 'terminate'")
         self.rules = make_rules(self.default_rules if rules is None else rules, **options)
@@ -81,7 +78,6 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
                 f"{self.metadata['name']} plays {' or '.join(self.presets)}; the rules given are nearest to {nearest}"
             )
         self.render_mode = render_mode
-        self._window = Window()
         self.illegal = illegal
         self._games = Games(self.rules, 1, None, episode, reward, autoreset=False, max_deals=max_deals)
         self._one_action = np.zeros(1, np.int64)
@@ -317,17 +313,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         Raises:
             ImportError: the mode is "rgb_array" and Pillow is missing.
         """
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'")
-            return None
-        records, sight = self._games.records, self._perspective(perspective)
-        if self.render_mode == "ansi":
-            return ansi(records, 0, self.rules, sight)
-        if self.render_mode == "rgb_array":
-            return rgb_array(records, 0, self.rules, sight)
-        if not self._window.show(lambda: rgb_array(records, 0, self.rules, sight), self.rules.name):
-            print(ansi(records, 0, self.rules, sight))
-        return None
+        return self._renderer.render(self._games.records, 0, self.rules, self._perspective(perspective))
 
     def render_svg(self, perspective: int | str | None = None, theme: str = "auto") -> str:
         """The table as an SVG image, in any render mode; see `pictures.svg`.
@@ -357,7 +343,7 @@ class SmearAECEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     def close(self) -> None:
         """Closes the window of mode "human", if there is one."""
-        self._window.close()
+        self._renderer.close()
 
 
 _STATE_KEYS = {"rules", "record", "sampler", "has_begun", "agents"}

@@ -227,8 +227,22 @@ def forfeit_games(
 LEARNER, UNIFORM, OPPONENT, PARTNER = 0, 1, 2, 3
 """Who plays a seat: the learner, random legal actions, or one of two policies that are called from outside."""
 
-HOLD = -2
-"""In place of an action: leave this game as it is."""
+HOLD, FORFEIT = -2, -3
+"""In place of an action: leave this game as it is; end it as set."""
+
+
+@kernel
+def find_illegal(games: np.ndarray, rows: np.ndarray, actions: np.ndarray, illegal: np.ndarray) -> bool:
+    """Marks the actions that the games of these numbers do not allow. Returns whether there are any.
+
+    Those for games that are over are not looked at.
+    """
+    found = False
+    for k in range(rows.size):
+        g = games[rows[k]]
+        illegal[k] = g.phase != OVER and not is_legal(g, actions[k])
+        found = found or illegal[k]
+    return found
 
 
 @kernel
@@ -257,21 +271,19 @@ def play_turns(
     states: np.ndarray,
     flags: int,
     rewards: np.ndarray,
-    forfeited: np.ndarray,
 ) -> None:
-    """Does actions[i] in game i unless it is HOLD, then plays random legal actions for the seats that get them.
+    """Does actions[i], a legal one, HOLD or FORFEIT, in game i, then plays random ones for the seats that get them.
 
-    It adds to the rewards (N, P). An action that is not legal forfeits the game and is marked in `forfeited`.
+    It adds to the rewards (N, P).
     """
     t = tables[0]
     for i in range(games.size):
         g = games[i]
         if actions[i] != HOLD and g.phase != OVER:
-            if is_legal(g, actions[i]):
-                step_and_pay(g, t, actions[i], flags, rewards, i)
-            else:
-                forfeited[i] = True
+            if actions[i] == FORFEIT:
                 forfeit_and_pay(g, t, flags, rewards, i)
+            else:
+                step_and_pay(g, t, actions[i], flags, rewards, i)
         while g.phase != OVER and roles[i, g.actor] == UNIFORM:
             states[i] = advance(states[i])
             step_and_pay(g, t, random_action(g, states[i]), flags, rewards, i)

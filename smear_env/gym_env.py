@@ -6,7 +6,7 @@ agree by construction.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -16,6 +16,7 @@ from smear_env.actions import NUM_ACTIONS
 from smear_env.aec import observation_space
 from smear_env.engine import seed_state
 from smear_env.games import (
+    FORFEIT,
     HOLD,
     LEARNER,
     OPPONENT,
@@ -25,36 +26,61 @@ from smear_env.games import (
     Games,
     Reward,
     draw_seats,
+    find_illegal,
     play_turns,
     start_chosen,
 )
-from smear_env.render import ansi
+from smear_env.illegal import IllegalActionError
+from smear_env.pictures import Renderer, svg
+from smear_env.resample import hide_each
 from smear_env.rules import NOBODY, GameRules
 
-Policy = Callable[[np.ndarray, np.ndarray], Any]
-"""(observations (N, D), action_masks (N, 70)) -> actions (N,). The agents of smear_agents are such callables."""
+
+class GamePlayer(Protocol):
+    """A player that needs the game itself, to search or to deal hidden cards anew.
+
+    It gets what `smear_env.resample.hide` leaves of it; all of it only if it has an attribute `sees_all` that is true.
+    """
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> Any:
+        """Legal actions (N,) for games (N,), records, each as seats[i], which is to move, knows it."""
+
+
+Policy: TypeAlias = Callable[[np.ndarray, np.ndarray], Any] | GamePlayer
+"""(observations (N, D), action_masks (N, 70)) -> actions (N,), or a `GamePlayer`. Agents of smear_agents are such."""
 
 LEARN = "learner"
 """In place of the partner's policy: the learner plays its whole team."""
+
+
+def decide(policy: Any, games: Games, rows: np.ndarray) -> Any:
+    """What a policy does in some games of a batch, given by their numbers (M,), in each for the seat to move: (M,).
+
+    Every player is asked through this, so that each sees what it may and no more.
+    """
+    if not hasattr(policy, "choose"):
+        return policy(games.observations[rows], games.action_masks[rows])
+    return policy.choose(*game_sight(games, rows, getattr(policy, "sees_all", False)))
+
+
+def game_sight(games: Games, rows: np.ndarray, sees_all: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """What a `GamePlayer` gets of some games: records, hidden unless it sees all, and the seats to move."""
+    records, seats = games.records[rows], games.seats[rows].astype(np.int64)
+    return records if sees_all else hide_each(records, games.rules, seats), seats
 
 
 class LearnerGames:
     """N games in which a learner decides for its seat; the others' turns are played in between.
 
     Args:
-        rules, episode, reward, max_deals, options: as for `Games`.
-        num_games: N.
-        seat: the learner's; None: drawn for each episode.
-        opponents: the policy of the other teams; None: random legal actions.
-        partner: the policy of the rest of the learner's team; None: random legal actions; "learner": the learner.
-        illegal: "terminate" or "raise".
+        num_games: N; all others as for `SingleSeatEnv`.
 
     Attributes:
         games: the `Games`, at the learner's turn or over.
+        space: of one learner's observations.
         learner_seats: (N,) the learner's seat in this episode.
-        seats: (N,) the seat to decide for, the learner's own one when the episode is over.
         rewards: (N,) what the learner's team got in the last step.
-        forfeited: (N,) the games that an illegal action of the learner has just ended.
+        errors: by game, why the learner's action in the last step, which has ended it, was not legal.
 
     Raises:
         ValueError, TypeError: an argument that is not right.
@@ -69,6 +95,7 @@ class LearnerGames:
         partner: Policy | str | None,
         episode: Episode,
         reward: Reward,
+        flat: bool,
         illegal: str,
         max_deals: int,
         **options: Any,
@@ -80,18 +107,25 @@ class LearnerGames:
         if seat is not None and seat not in range(self.rules.players):
             raise ValueError(f"seat={seat!r} is not allowed; allowed: 0..{self.rules.players - 1}, or None to draw it")
         for name, policy in (("opponents", opponents), ("partner", partner)):
-            if policy is not None and not callable(policy) and not (name == "partner" and policy == LEARN):
+            is_player = policy is None or callable(policy) or hasattr(policy, "choose")
+            if not is_player and not (name == "partner" and isinstance(policy, str) and policy == LEARN):
                 also = ", 'learner'" if name == "partner" else ""
-                raise TypeError(f"{name} must be a callable (observations, action_masks) -> actions, None{also}")
-        self.seat, self.illegal = seat, illegal
+                raise TypeError(
+                    f"{name} must be a callable (observations, action_masks) -> actions, a player with a method "
+                    f"choose(games, seats) -> actions, None{also}"
+                )
+        self.seat, self.flat, self.illegal = seat, flat, illegal
+        both = observation_space(self.rules)
+        self.space: spaces.Space[Any] = both["observation"] if flat else both
         self._policies = {OPPONENT: opponents, PARTNER: partner}
         n, players = self.games.num_games, self.rules.players
         self.learner_seats = np.zeros(n, np.int64)
         self.rewards = np.zeros(n)
-        self.forfeited = np.zeros(n, np.bool_)
+        self.errors: dict[int, IllegalActionError] = {}
         self._roles = np.zeros((n, players), np.int8)
         self._rewards = np.zeros((n, players), np.float32)
         self._held = np.full(n, HOLD, np.int64)
+        self._all = np.arange(n)
         self._seat_states = np.random.SeedSequence().generate_state(n, np.uint64)
 
     @property
@@ -131,24 +165,29 @@ class LearnerGames:
         return np.where(is_own, LEARNER, roles)
 
     def step(self, actions: np.ndarray) -> None:
-        """Does the learner's actions (N,) int64, then plays on to its next turn or to the end.
+        """Does the learner's actions (N,), whole numbers, then plays on to its next turn or to the end.
 
         Raises:
             IllegalActionError: if `illegal` is "raise"; nothing has changed.
         """
-        if self.illegal == "raise":
-            wrong = self.illegal_rows(actions)
-            if wrong.size:
-                raise self.games.illegal_action(int(wrong[0]), int(actions[wrong[0]]))
-        self.forfeited[:] = False
-        self._play(np.where((actions < 0) | (actions >= NUM_ACTIONS), NOBODY, actions))
-        self.rewards = self._rewards[np.arange(len(actions)), self.learner_seats].astype(np.float64)
+        illegal = self._illegal(self._all, actions)
+        errors = {row: self.games.illegal_action(row, int(actions[row])) for row in illegal}
+        if errors and self.illegal == "raise":
+            raise errors[illegal[0]]
+        self.errors = errors
+        actions = actions.astype(np.int64)
+        if errors:
+            actions[illegal] = FORFEIT
+        self._play(actions)
+        self.rewards = self._rewards[self._all, self.learner_seats].astype(np.float64)
 
-    def illegal_rows(self, actions: np.ndarray) -> np.ndarray:
-        """The games, by number, that are not over and whose action is not legal."""
-        inside = (actions >= 0) & (actions < NUM_ACTIONS)
-        legal = inside & (self.games.action_masks[np.arange(len(actions)), np.where(inside, actions, 0)] > 0)
-        return np.flatnonzero(~legal & ~self.over)
+    def _illegal(self, rows: np.ndarray, actions: np.ndarray) -> list[int]:
+        """Those of some games that are not over and do not allow the action given for them."""
+        illegal = np.zeros(rows.size, np.bool_)
+        checked = np.minimum(actions, NUM_ACTIONS).astype(np.int64)  # a larger one could wrap around to a legal one
+        if not find_illegal(self.games.records, rows, checked, illegal):
+            return []
+        return [int(row) for row in rows[illegal]]
 
     def _play(self, actions: np.ndarray) -> None:
         """Does some actions, then everybody else's until each game waits for the learner or is over."""
@@ -156,12 +195,11 @@ class LearnerGames:
         self._rewards[:] = 0
         while True:
             play_turns(
-                games.records, games.tables, actions, self._roles, games._sample_states, games._flags, self._rewards,
-                self.forfeited,
-            )  # fmt: skip
+                games.records, games.tables, actions, self._roles, games._sample_states, games._flags, self._rewards
+            )
             games.refresh()
             actions = self._held.copy()
-            roles = np.where(self.over, LEARNER, self._roles[np.arange(len(actions)), games.seats])
+            roles = np.where(self.over, LEARNER, self._roles[self._all, games.seats])
             for role, policy in self._policies.items():
                 rows = np.flatnonzero(roles == role)
                 if rows.size:
@@ -171,16 +209,14 @@ class LearnerGames:
 
     def _ask(self, policy: Any, rows: np.ndarray) -> np.ndarray:
         """The actions of a policy for some games, which have to be legal."""
-        games = self.games
-        answers = np.asarray(policy(games.observations[rows], games.action_masks[rows]))
+        answers = np.asarray(decide(policy, self.games, rows))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":
             raise ValueError(
                 f"a policy must return {rows.size} whole numbers, one a row; it returned shape {answers.shape}, "
                 f"type {answers.dtype}"
             )
-        for row, action in zip(rows, answers, strict=True):
-            if not (0 <= action < NUM_ACTIONS and games.action_masks[row, action]):
-                raise games.illegal_action(int(row), int(action))
+        for row in self._illegal(rows, answers):
+            raise self.games.illegal_action(row, int(answers[rows == row][0]))
         return answers
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
@@ -188,6 +224,10 @@ class LearnerGames:
         if self.over.any():
             return self.games.observe(self.seats)
         return self.games.observations.copy(), self.games.action_masks.copy()
+
+    def packed(self, observation: np.ndarray, action_mask: np.ndarray) -> Any:
+        """An observation, or all of them, as the environment hands it out."""
+        return observation if self.flat else {"observation": observation, "action_mask": action_mask}
 
 
 class SingleSeatEnv(gymnasium.Env[Any, Any]):
@@ -203,7 +243,8 @@ class SingleSeatEnv(gymnasium.Env[Any, Any]):
     Args:
         rules: a `GameRules`, the name of a preset or the path of a TOML file; single options follow as keywords.
         seat: the learner's; None: drawn for each episode. Its team is seat mod teams.
-        opponents: the other teams' policy, `(observations, action_masks) -> actions`; None: random legal actions.
+        opponents: the other teams' policy, `(observations (N, D), action_masks (N, 70)) -> actions (N,)`, or a player
+            that needs the game, see `GamePlayer`; None: random legal actions.
         partner: likewise for the rest of the learner's team; "learner": the learner plays the whole team.
         episode: "deal" (one dealing-out) or "game".
         reward: "points" or "win", see `SmearAECEnv`.
@@ -211,10 +252,13 @@ class SingleSeatEnv(gymnasium.Env[Any, Any]):
         illegal: "terminate": an illegal action ends the episode as if the team had been set at the highest bid, and
             `info["illegal_action"]` says why; "raise": it is an `IllegalActionError` and nothing has changed.
         max_deals: dealings-out after which a game is truncated.
-        render_mode: "ansi" or None.
+        render_mode: "ansi", "rgb_array", "human" or None, as for `SmearAECEnv`. The one who looks is the learner.
+
+    Raises:
+        ValueError, TypeError: an argument that is not right; the message says what is allowed.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": list(Renderer.MODES), "render_fps": 1}
 
     def __init__(
         self,
@@ -231,70 +275,72 @@ class SingleSeatEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode={render_mode!r} is not allowed; allowed: 'ansi', None")
-        self._learner = LearnerGames(rules, 1, seat, opponents, partner, episode, reward, illegal, max_deals, **options)
-        self.rules = self._learner.rules
-        self.flat = flat
+        self._renderer = Renderer(render_mode)
+        self._learner = LearnerGames(
+            rules, 1, seat, opponents, partner, episode, reward, flat, illegal, max_deals, **options
+        )
+        self.rules, self.flat = self._learner.rules, flat
         self.render_mode = render_mode
-        self.observation_space = learner_space(self.rules, flat)
+        self.observation_space = self._learner.space
         self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
         self._one = np.ones(1, np.bool_)
+        self._has_begun = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode, up to the learner's first turn. Without a seed the generators run on."""
         super().reset(seed=seed)
         self._learner.reset(self._one, None if seed is None else [seed])
+        self._has_begun = True
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Does the learner's action and plays on to its next turn, or to the end of the episode."""
-        learner = self._learner
-        if not isinstance(action, int | np.integer | np.ndarray) or np.asarray(action).dtype.kind not in "iu":
-            raise learner.games.illegal_action(0, action)
-        if learner.over[0]:
-            raise learner.games.illegal_action(0, int(action))
-        why = None
-        if not (0 <= int(action) < NUM_ACTIONS and learner.games.action_masks[0, int(action)]):
-            why = learner.games.illegal_action(0, int(action))
-        learner.step(np.array([int(action)]))
+        learner, games = self._learner, self._learner.games
+        actions = np.asarray(action).reshape(-1)
+        if actions.size != 1 or actions.dtype.kind not in "iu" or learner.over[0]:
+            raise games.illegal_action(0, action)
+        learner.step(actions)
         info = self._info()
-        if why is not None:
-            info["illegal_action"] = str(why)
-        games = learner.games
-        return (
-            self._observation(),
-            float(learner.rewards[0]),
-            bool(games.terminated[0]),
-            bool(games.truncated[0]),
-            info,
-        )
+        if learner.errors:
+            info["illegal_action"] = str(learner.errors[0])
+        reward, terminated, truncated = learner.rewards[0], games.terminated[0], games.truncated[0]
+        return self._observation(), float(reward), bool(terminated), bool(truncated), info
 
     def action_masks(self) -> np.ndarray:
         """The legal actions, (70,) bool, as sb3-contrib's MaskablePPO asks for them."""
         masks: np.ndarray = self._learner.games.action_masks[0] > 0
         return masks
 
-    def render(self) -> str | None:
-        """The table as the learner sees it, or None without a render mode."""
-        if self.render_mode is None:
-            return None
-        return ansi(self._learner.games.records, 0, self.rules, int(self._learner.seats[0]))
+    def render(self) -> str | np.ndarray | None:
+        """The table as the learner sees it: text in mode "ansi", pixels (H, W, 3) in "rgb_array"; shown in "human".
+
+        Raises:
+            ImportError: the mode is "rgb_array" and Pillow is missing.
+        """
+        return self._renderer.render(self._learner.games.records, 0, self.rules, int(self._learner.seats[0]))
+
+    def render_svg(self, theme: str = "auto") -> str:
+        """The table as the learner sees it, as an SVG image, in any render mode; see `pictures.svg`.
+
+        Args:
+            theme: "light", "dark", or "auto": as the reader's system is set.
+        """
+        return svg(self._learner.games.records, 0, self.rules, int(self._learner.seats[0]), theme)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: nothing before the first reset."""
+        return self.render_svg() if self._has_begun else None
+
+    def close(self) -> None:
+        """Closes the window of mode "human", if there is one."""
+        self._renderer.close()
 
     def _observation(self) -> Any:
         observations, action_masks = self._learner.observe()
-        if self.flat:
-            return observations[0]
-        return {"observation": observations[0], "action_mask": action_masks[0]}
+        return self._learner.packed(observations[0], action_masks[0])
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._learner.games.action_masks[0].copy(), "seat": int(self._learner.seats[0])}
-
-
-def learner_space(rules: GameRules, flat: bool) -> spaces.Space[Any]:
-    """The space of a learner's observations."""
-    space = observation_space(rules)
-    return space["observation"] if flat else space
 
 
 def register_environments() -> None:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
+import gymnasium
 import numpy as np
 
 from smear_env.cards import JOKERS, SUIT_NAMES, SUITS, card_text, cards_in
 from smear_env.observe import knows_trump
-from smear_env.render import ALL, ansi, is_played_for, public_count, result_line
+from smear_env.render import ALL, ansi, is_played_for, public_count, result_line, winner_of_last_trick
 from smear_env.rules import KINDS, NOBODY, PHASES, GameRules
 
 INSTALL = "pip install 'smear-env[render]'"
@@ -383,7 +384,7 @@ def _marks(g: np.record, seat: int, place: Place) -> Iterator[Group]:
         ("dealer", "disc", "dealer", g.dealer),
         ("bidder", "square", "bidder", g.bidder),
         ("leader", "arrow", "leader", g.leader),
-        ("last-trick-winner", "star", "won trick", g.last_trick_winner),
+        ("last-trick-winner", "star", "won trick", winner_of_last_trick(g)),
     ):
         if seat == holder:
             parts: list[Part] = [*_symbol(symbol, at, y - 4, 5, "mark"), Text(at + 8, y, word, 11, "ink")]
@@ -653,3 +654,49 @@ class Window:
         root, self._root, self._label = self._root, None, None
         if root is not None:
             root.destroy()
+
+
+# --- An environment's render() -----------------------------------------------------------------------------------
+
+
+class Renderer:
+    """What the environments do in each render mode: text, pixels, or the one or the other shown to people.
+
+    Args:
+        mode: "ansi", "rgb_array", "human" or None.
+
+    Raises:
+        ValueError: there is no such mode.
+    """
+
+    MODES = ("ansi", "human", "rgb_array")
+
+    def __init__(self, mode: str | None) -> None:
+        if mode is not None and mode not in self.MODES:
+            allowed = ", ".join(repr(one) for one in (*self.MODES, None))
+            raise ValueError(f"render_mode={mode!r} is not allowed; allowed: {allowed}")
+        self._mode = mode
+        self._window = Window()
+
+    def render(
+        self, games: np.ndarray, index: int, rules: GameRules, perspective: int | str
+    ) -> str | np.ndarray | None:
+        """Text or pixels (H, W, 3); None if it is shown or there is no mode. Arguments as for `svg`.
+
+        Raises:
+            ImportError: the mode is "rgb_array" and Pillow is missing.
+        """
+        if self._mode is None:
+            gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'")
+            return None
+        if self._mode == "ansi":
+            return ansi(games, index, rules, perspective)
+        if self._mode == "rgb_array":
+            return rgb_array(games, index, rules, perspective)
+        if not self._window.show(lambda: rgb_array(games, index, rules, perspective), rules.name):
+            print(ansi(games, index, rules, perspective))
+        return None
+
+    def close(self) -> None:
+        """Closes the window, if there is one."""
+        self._window.close()

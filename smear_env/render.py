@@ -39,8 +39,8 @@ def ansi(games: np.ndarray, index: int, rules: GameRules, perspective: int | str
     points = [f"{kind} {_holder(g.kinds[i])}" for i, kind in enumerate(KINDS[:-1]) if is_played_for(rules, i)]
     footing = ["card points " + " ".join(str(g.card_points[team]) for team in range(rules.teams)), *points]
     lines = ["  ".join(heading), *_aligned(rows), "  ".join(footing)]
-    if g.last_trick_winner != NOBODY:
-        lines.append(f"last trick won by seat {g.last_trick_winner}")
+    if winner_of_last_trick(g) != NOBODY:
+        lines.append(f"last trick won by seat {winner_of_last_trick(g)}")
     if g.last_bidder != NOBODY:
         lines.append(result_line(g, rules))
     if g.winners:
@@ -82,6 +82,11 @@ def public_count(g: np.record, rules: GameRules, seat: int) -> int:
     """How many cards everybody knows the seat to hold: throws count only once they are replaced."""
     thrown_so_far = count(g.discards[seat]) if PHASES[g.phase] == "exchange" and seat == g.actor else 0
     return count(g.hand[seat]) + thrown_so_far
+
+
+def winner_of_last_trick(g: np.record) -> int:
+    """The seat that took the last trick of this deal; NOBODY before its first, whatever the deal before has left."""
+    return int(g.last_trick_winner) if g.tricks else NOBODY
 
 
 def is_played_for(rules: GameRules, kind: int) -> bool:

@@ -57,7 +57,7 @@ FIELDS = (
     Field("last_bidder", "i1", (), PUBLIC, "bidder of that deal"),
     Field("last_bid", "i1", (), PUBLIC, "bid of that deal"),
     Field("last_trump", "i1", (), PUBLIC, "trump of that deal"),
-    Field("last_trick_winner", "i1", (), PUBLIC, "seat that won the trick completed last"),
+    Field("last_trick_winner", "i1", (), PUBLIC, "seat that won the trick completed last, maybe in the deal before"),
     Field("one_deal", "i1", (), SETTING, "1 if the game ends with its first dealing-out"),
     Field("phase", "i1", (), PUBLIC, "what the game is waiting for, index into PHASES"),
     Field("actor", "i1", (), PUBLIC, "seat to decide; NOBODY when over"),

@@ -10,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from smear_env.actions import NUM_ACTIONS
 from smear_env.games import Episode, Reward
-from smear_env.gym_env import LearnerGames, Policy, learner_space
+from smear_env.gym_env import LearnerGames, Policy
 from smear_env.rules import GameRules
 
 # Gymnasium 1.0 has no such mode to declare yet.
@@ -31,6 +31,10 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
 
     Args:
         num_envs: N; all others as for `SingleSeatEnv`.
+        render_mode: None. A batch is not drawn: play one of its games in a `SingleSeatEnv` to look at it.
+
+    Raises:
+        ValueError, TypeError: an argument that is not right; the message says what is allowed.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": _SAME_STEP}
@@ -48,15 +52,17 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         *,
         illegal: str = "terminate",
         max_deals: int = 100,
+        render_mode: None = None,
         **options: Any,
     ) -> None:
+        if render_mode is not None:
+            raise ValueError(f"render_mode={render_mode!r} is not allowed; allowed: None; SingleSeatEnv draws one game")
         self._learner = LearnerGames(
-            rules, num_envs, seat, opponents, partner, episode, reward, illegal, max_deals, **options
+            rules, num_envs, seat, opponents, partner, episode, reward, flat, illegal, max_deals, **options
         )
-        self.rules = self._learner.rules
-        self.flat = flat
+        self.rules, self.flat = self._learner.rules, flat
         self.num_envs = self._learner.games.num_games
-        self.single_observation_space = learner_space(self.rules, flat)
+        self.single_observation_space = self._learner.space
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -75,8 +81,7 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             super().reset(seed=int(seed))
             seed = [int(seed) + i for i in range(self.num_envs)]
         self._learner.reset(self._all, seed)
-        observations = self._observations(*self._learner.observe())
-        return observations, self._infos(self._all)
+        return self._learner.packed(*self._learner.observe()), self._infos(self._all)
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Does the learners' actions, (N,) whole numbers; plays on to their next turns or the ends of the episodes.
@@ -90,32 +95,21 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
                 f"actions must be {self.num_envs} whole numbers; given: shape {actions.shape}, type {actions.dtype}"
             )
         learner = self._learner
-        before = self._reasons(actions)
-        learner.step(actions.astype(np.int64))
+        learner.step(actions)
         rewards = learner.rewards.copy()
         terminated, truncated = learner.games.terminated.copy(), learner.games.truncated.copy()
         over = learner.over
         final_infos: dict[str, Any] = {}
         if over.any():
-            final_infos = self._final_infos(over, before)
+            final_infos = self._final_infos(over)
             learner.reset(over)
         infos = self._infos(self._all) | final_infos
-        return self._observations(*learner.observe()), rewards, terminated, truncated, infos
+        return learner.packed(*learner.observe()), rewards, terminated, truncated, infos
 
     def action_masks(self) -> np.ndarray:
         """The legal actions, (N, 70) bool."""
         masks: np.ndarray = self._learner.games.action_masks > 0
         return masks
-
-    def _reasons(self, actions: np.ndarray) -> dict[int, str]:
-        """Why the actions that are not legal are not, by game; they end it."""
-        learner = self._learner
-        return {
-            int(i): str(learner.games.illegal_action(int(i), int(actions[i]))) for i in learner.illegal_rows(actions)
-        }
-
-    def _observations(self, observations: np.ndarray, action_masks: np.ndarray) -> Any:
-        return observations if self.flat else {"observation": observations, "action_mask": action_masks}
 
     def _infos(self, chosen: np.ndarray) -> dict[str, Any]:
         """The infos of the chosen games, as Gymnasium lays them out: a key and a mask of who has it."""
@@ -124,17 +118,17 @@ class SmearVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         seats = np.where(chosen, learner.seats, 0)
         return {"action_mask": masks, "_action_mask": chosen.copy(), "seat": seats, "_seat": chosen.copy()}
 
-    def _final_infos(self, over: np.ndarray, reasons: dict[int, str]) -> dict[str, Any]:
+    def _final_infos(self, over: np.ndarray) -> dict[str, Any]:
         observations, action_masks = self._learner.observe()
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i in np.flatnonzero(over):
-            final_obs[i] = self._observations(observations[i], action_masks[i])
+            final_obs[i] = self._learner.packed(observations[i], action_masks[i])
         final_info = self._infos(over)
-        if reasons:
+        errors = self._learner.errors
+        if errors:
             texts = np.full(self.num_envs, None, dtype=object)
-            texts[list(reasons)] = list(reasons.values())
-            told = np.isin(np.arange(self.num_envs), list(reasons))
-            final_info |= {"illegal_action": texts, "_illegal_action": told}
+            texts[list(errors)] = [str(error) for error in errors.values()]
+            final_info |= {"illegal_action": texts, "_illegal_action": texts != None}  # noqa: E711  # elementwise
         return {
             "final_obs": final_obs,
             "_final_obs": over.copy(),

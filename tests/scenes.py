@@ -2,6 +2,8 @@
 
 import copy
 
+from smear_env import make_rules
+from smear_env.cards import card_text
 from smear_env.testing import Table, deal, pack, position
 
 LEFT = {"C": "JS", "S": "JC", "D": "JH", "H": "JD"}
@@ -19,6 +21,10 @@ def cards(text: str) -> set[str]:
     return set(text.split())
 
 
+def texts(numbers) -> set[str]:
+    return {card_text(card) for card in numbers}
+
+
 def calls(text: str) -> set[str]:
     """Legal calls from their short form: "pass 5 6"."""
     return {call if call == "pass" else f"bid {call}" for call in text.split()}
@@ -32,6 +38,20 @@ def trump_order(trump: str) -> list[str]:
 def card_points(texts) -> int:
     """The card points in some cards, as S-28 has them."""
     return sum(VALUES.get(card[0], 0) for card in texts)
+
+
+# --- Auction and single plays ------------------------------------------------------------------------------------
+
+
+def auction(*bids: str, game: str = "schmier", **more) -> Table:
+    """A table after these turns in the auction, the last seat being the dealer."""
+    dealer = more.get("players", make_rules(game).players) - 1
+    return deal(game, dealer=dealer, actions=[bid if bid == "pass" else f"bid {bid}" for bid in bids], **more)
+
+
+def playing(led: str, hand: str, trump: str = "H", game: str = "schmier") -> set[str]:
+    """What seat 1 may play from a hand to a card led by seat 0."""
+    return position(game, trump=trump, led=led, hands={1: hand}).legal()
 
 
 # --- Tricks and ends of deals ------------------------------------------------------------------------------------

@@ -4,23 +4,19 @@ Unless something else is said trump is hearts, the dealer seat 3 and the bidder 
 """
 
 from collections import Counter
+from functools import partial
 from itertools import combinations, pairwise
 
 import pytest
-from scenes import calls, card_points, cards, end_of_deal, in_order, outcomes, play_last_trick, trick_winner
+import scenes
+from scenes import calls, card_points, cards, end_of_deal, in_order, outcomes, play_last_trick, texts, trick_winner
 
 from smear_env import Games, make_rules
-from smear_env.cards import SUITS, card_text, set_of
+from smear_env.cards import SUITS, set_of
 from smear_env.testing import deal, pack, position
 
-
-def playing(led: str, hand: str, trump: str = "H") -> set[str]:
-    """What seat 1 may play from a hand to a card led by seat 0."""
-    return position("four_point", trump=trump, led=led, hands={1: hand}).legal()
-
-
-def auction(*bids: str, **more):
-    return deal("four_point", dealer=3, actions=[bid if bid == "pass" else f"bid {bid}" for bid in bids], **more)
+auction = partial(scenes.auction, game="four_point")
+playing = partial(scenes.playing, game="four_point")
 
 
 def bidder_takes(holding: str, commit: str = "H", widow: int = 2, **more):
@@ -29,10 +25,6 @@ def bidder_takes(holding: str, commit: str = "H", widow: int = 2, **more):
     table = deal("four_point", dealer=3, widow=widow, hands={0: own[:6]}, stock=own[6:], actions=["bid 4"], **more)
     assert table.view.hands[0] == set(own)
     return table.play(f"trump {commit}") if table.view.phase == "trump" else table
-
-
-def texts(numbers) -> set[str]:
-    return {card_text(card) for card in numbers}
 
 
 # --- Table and cards ---------------------------------------------------------------------------------------------

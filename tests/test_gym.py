@@ -10,7 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from smear_agents import make_agent
 from smear_env import PRESETS, IllegalActionError, SingleSeatEnv, SmearVectorEnv, schmier_v0
 from smear_env._jit import JIT
-from smear_env.actions import NUM_ACTIONS
+from smear_env.actions import NUM_ACTIONS, legal_actions
+from smear_env.resample import hide_each
 
 pytestmark = pytest.mark.environment
 
@@ -184,6 +185,71 @@ def test_illegal_actions_end_the_episode_or_are_refused() -> None:
             envs.step(np.array(actions))
 
 
+def test_whole_numbers_of_any_type_are_one_action_and_none_wraps_around_to_a_legal_one() -> None:
+    for action in (54, np.int8(54), np.uint64(54), np.array(54), np.array([54])):
+        env = SingleSeatEnv("schmier", seat=0)
+        env.reset(seed=1)
+        assert "illegal_action" not in env.step(action)[4]
+    for action in (-(2**63), 2**63 + 54, np.uint64(2**64 - 1), 2**32 + 54):
+        env = SingleSeatEnv("schmier", seat=0)
+        env.reset(seed=1)
+        assert f"cannot do {int(action)} " in env.step(action)[4]["illegal_action"]
+    envs = SmearVectorEnv("schmier", 2)
+    masks = envs.reset(seed=1)[1]["action_mask"]
+    infos = envs.step(np.array([masks[0].argmax(), 2**63 + 54], np.uint64))[4]
+    assert infos["final_info"]["_illegal_action"].tolist() == [False, True]
+    assert f"cannot do {2**63 + 54} " in infos["final_info"]["illegal_action"][1]
+
+
+class Searcher:
+    """A player that needs the game: it does the first legal action, read from the record, and keeps what it got."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        self.given.append((games.copy(), seats.copy()))
+        return np.array([legal_actions(g)[0] for g in games])
+
+
+class Cheat(Searcher):
+    sees_all = True
+
+
+@pytest.mark.parametrize("partner", ["learner", None, "searcher"])
+@pytest.mark.parametrize("game", PRESETS)
+def test_players_that_need_the_game_get_what_their_seat_knows_of_it(game: str, partner: str | None) -> None:
+    """And play what a policy that does the same by its mask plays."""
+    honest, cheat = Searcher(), Cheat()
+    partners: list[Any] = [Searcher(), Cheat(), first_legal] if partner == "searcher" else [partner] * 3
+    players = zip((honest, cheat, first_legal), partners, strict=True)
+    batches = [SmearVectorEnv(game, 8, 0, opponents, partner) for opponents, partner in players]
+    for envs in batches:
+        envs.reset(seed=2)
+    for _ in range(20 if JIT else 3):
+        masks = [envs.action_masks() for envs in batches]
+        assert (masks[0] == masks[2]).all() and (masks[1] == masks[2]).all()
+        for envs in batches:
+            envs.step(masks[2].argmax(1))
+    rules = PRESETS[game]
+    assert honest.given
+    for (known, seats), (full, same_seats) in zip(honest.given, cheat.given, strict=True):
+        assert (seats == same_seats).all() and (known["actor"] == seats).all()
+        assert (seats % rules.teams != 0).all()
+        assert known.tobytes() == hide_each(full, rules, seats).tobytes() != full.tobytes()
+        for g, seat in zip(known, seats, strict=True):
+            assert not any(g.hand[other] for other in range(rules.players) if other != seat)
+
+
+def test_a_player_that_needs_the_game_is_checked_as_a_policy_is() -> None:
+    class Careless(Searcher):
+        def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
+            return np.full(len(games), 69)
+
+    with pytest.raises(IllegalActionError, match="cannot do done"):
+        SingleSeatEnv("schmier", seat=0, opponents=Careless()).reset(seed=1)
+
+
 def test_a_policy_that_breaks_the_rules_is_an_error() -> None:
     for answer, said in ((69, "cannot do done"), (-2, "cannot do -2")):
         with pytest.raises(IllegalActionError, match=said):
@@ -198,6 +264,7 @@ def test_a_policy_that_breaks_the_rules_is_an_error() -> None:
         ({"seat": 6}, "allowed: 0..5"),
         ({"seat": "first"}, "allowed: 0..5"),
         ({"opponents": "greedy"}, "opponents must be a callable"),
+        ({"opponents": "learner"}, "choose"),
         ({"partner": "greedy"}, "'learner'"),
         ({"illegal": "ignore"}, "'raise', 'terminate'"),
         ({"reward": "win"}, "episode='game'"),
@@ -218,7 +285,6 @@ def test_learner_sees_only_its_own_hand_in_text() -> None:
     text = env.render()
     assert text is not None
     assert [line[0] for line in text.splitlines()[2:-1] if len(line.split()) > 7] == ["3"]
-    assert SingleSeatEnv("schmier").render() is None
 
 
 def test_mode_of_autoreset_is_declared() -> None:

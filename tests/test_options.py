@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from scenes import (
+    auction,
     calls,
     card_points,
     cards,
@@ -31,11 +32,6 @@ NO_LEFT = {"left_bower": False, "left_point": 0, "max_bid": 5}
 NO_EXCHANGE = {"exchange_who": "none", "exchange_draw": "none", "stock_to": "none"}
 
 FIVE = {"high": 0, "low": 0, "jack": 0, "left": 0, "joker": 1}
-
-
-def auction(*bids: str, game="schmier", **options):
-    dealer = make_rules(game, **options).players - 1
-    return deal(game, dealer=dealer, actions=[bid if bid == "pass" else f"bid {bid}" for bid in bids], **options)
 
 
 # --- Seats, target, auction --------------------------------------------------------------------------------------

@@ -9,16 +9,18 @@ import tracemalloc
 import types
 import xml.etree.ElementTree as ElementTree
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import render_test
 from play import COPIES, JIT, MODULES, RULES, is_over, make_env, play, random_actions, scale
 from test_hidden import redraw_hidden
 
-from smear_env import pictures
+from smear_env import SingleSeatEnv, SmearVectorEnv, pictures
 from smear_env.cards import NUM_CARDS, SUITS, card_text
 from smear_env.pictures import HEIGHT, PAINTS, WIDTH, Box, Disc, Group, Polygon, Text, rgb_array, svg, table
-from smear_env.render import ALL
+from smear_env.render import ALL, ansi
 from smear_env.rules import MAX_SEATS, NOBODY, PHASES, make_tables
 from smear_env.state import view
 
@@ -120,7 +122,8 @@ def cards_of(tree):
 def test_a_seat_is_shown_dealer_bidder_leader_trump_winner_and_who_is_to_move(game, seat, tree_of):
     for env in situations(game, seed=seat, count=70):
         facts, record, tree = view_of(env), env.records[0], tree_of(env, seat)
-        holders = (facts.dealer, facts.bidder, facts.leader, record.last_trick_winner, facts.actor)
+        winner = record.last_trick_winner if facts.tricks else None  # nothing of the deal before
+        holders = (facts.dealer, facts.bidder, facts.leader, winner, facts.actor)
         for mark, holder in zip(MARKS, holders, strict=True):
             assert marked(tree, mark) == ([] if holder in (None, NOBODY) else [holder]), mark
         knows_trump = facts.trump and (facts.trump_public or seat == facts.bidder)
@@ -612,6 +615,96 @@ def test_a_display_is_expected_where_there_is_one(platform, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setenv(name, ":0")
             assert has_display()
+
+
+# --- The environment of a single learner -------------------------------------------------------------------------
+
+
+def learner_env(monkeypatch, mode, **kwargs):
+    """One at the learner's second decision, and the tkinter that it would use."""
+    fake = FakeTkinter()
+    monkeypatch.setitem(sys.modules, "tkinter", fake)
+    monkeypatch.setattr(pictures, "has_display", lambda: True)
+    env = SingleSeatEnv(render_mode=mode, **kwargs)
+    _, info = env.reset(seed=7)
+    env.step(info["action_mask"].argmax())
+    return env, fake
+
+
+@pytest.mark.environment
+@pytest.mark.parametrize("seat", range(4))
+def test_learner_sees_in_every_mode_what_its_seat_sees(seat, monkeypatch):
+    env, _ = learner_env(monkeypatch, "rgb_array", rules="four_point", seat=seat)
+    records = env._learner.games.records
+    assert (env.render() == rgb_array(records, 0, env.rules, seat)).all()
+    assert env.render_svg() == env._repr_svg_() == svg(records, 0, env.rules, seat)
+    assert env.render_svg("dark") == svg(records, 0, env.rules, seat, "dark")
+    text, _ = learner_env(monkeypatch, "ansi", rules="four_point", seat=seat)
+    assert text.render() == ansi(records, 0, env.rules, seat)
+    human, fake = learner_env(monkeypatch, "human", rules="four_point", seat=seat)
+    assert human.render() is None
+    assert fake.shown[0].endswith(env.render().tobytes())
+    human.close()
+    human.close()
+    assert (fake.opened, fake.destroyed) == (1, 1)
+
+
+@pytest.mark.environment
+def test_learner_of_a_team_looks_from_the_seat_it_decides_for(monkeypatch):
+    env, _ = learner_env(monkeypatch, "ansi", rules="four_point", seat=1, partner="learner")
+    rng, seats = np.random.default_rng(0), set()
+    for _ in range(12):
+        seat = int(env._learner.seats[0])
+        seats.add(seat)
+        assert env.render() == ansi(env._learner.games.records, 0, env.rules, seat)
+        if env.step(rng.choice(env.action_masks().nonzero()[0]))[2]:
+            env.reset()
+    assert seats == {1, 3}
+
+
+@pytest.mark.environment
+def test_learner_without_display_or_pillow(monkeypatch, capsys):
+    human, _ = learner_env(monkeypatch, "human")
+    pixels, _ = learner_env(monkeypatch, "rgb_array")
+    monkeypatch.setattr(pictures, "has_display", lambda: False)
+    assert pixels.render().shape == (716, 900, 3)
+    human.render()
+    assert "dealer" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'smear-env[render]'")):
+        pixels.render()
+    assert pixels.render_svg().startswith("<svg")
+    monkeypatch.setattr(pictures, "has_display", lambda: True)
+    human.render()
+    assert "dealer" in capsys.readouterr().out
+    silent = SingleSeatEnv()
+    assert silent._repr_svg_() is None
+    with pytest.warns(UserWarning, match="render_mode"):
+        assert silent.render() is None
+
+
+@pytest.mark.environment
+@pytest.mark.filterwarnings("ignore:.*not within the observation space:UserWarning")
+@pytest.mark.parametrize("name", ["smear_env/Schmier-v0", "smear_env/FourPoint-v0"])
+def test_gymnasium_finds_nothing_wrong_with_the_pictures(name, capsys):
+    env = gymnasium.make(name, render_mode="rgb_array")
+    env.reset(seed=1)
+    assert env.render().shape == (716, 900, 3)
+    assert env.unwrapped._repr_svg_().startswith("<svg")
+    check_env(env.unwrapped)  # makes and draws one in each mode
+    assert "dealer" in capsys.readouterr().out
+    env.close()
+
+
+@pytest.mark.environment
+def test_a_batch_is_not_drawn():
+    assert SmearVectorEnv(num_envs=2).render_mode is None
+    assert gymnasium.make_vec("smear_env/Schmier-v0", num_envs=2, render_mode=None).unwrapped.render_mode is None
+    with pytest.raises(ValueError, match="'ansi' is not allowed; allowed: None; SingleSeatEnv"):
+        SmearVectorEnv(num_envs=2, render_mode="ansi")
+
+
+# --- PettingZoo's own test ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.environment

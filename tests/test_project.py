@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -151,6 +152,52 @@ def test_cache_folder_goes_with_the_sources_and_falls_back(tmp_path: Path, monke
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     fallback = _jit.cache_folder(package)
     assert fallback is not None and tmp_path / "file" not in fallback.parents
+
+
+def test_a_new_version_removes_compiled_code_that_was_not_used_for_30_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, cache = tmp_path / "package", tmp_path / "cache"
+    package.mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+
+    def folder_of(version: int, days: float = 0) -> Path:
+        (package / "one.py").write_text(f"x = {version}")
+        folder = _jit.cache_folder(package)
+        assert folder is not None and folder.parent == cache
+        (folder / "code").mkdir(exist_ok=True)
+        (folder / "code" / "one.nbi").write_text("")
+        os.utime(folder, (time.time() - days * 86400,) * 2)
+        return folder
+
+    recent, old = folder_of(2, days=29), folder_of(1, days=31)
+    others = [cache / name for name in ("smear-env", "smear-env-notes", f"numba-{'0' * 16}", f"smear-env-{'0' * 17}")]
+    for folder in others:
+        folder.mkdir()
+        os.utime(folder, (0, 0))
+    linked = cache / f"smear-env-{'0' * 16}"
+    linked.symlink_to(others[0])
+    (cache / f"smear-env-{'1' * 16}").symlink_to(cache / "nowhere")
+    folder_of(2, days=29)  # no new version: nothing is looked at
+    assert old.exists()
+    assert folder_of(3).exists() and recent.exists() and all(folder.exists() for folder in (*others, linked))
+    assert not old.exists()
+    os.utime(recent, (0, 0))
+    folder_of(2)  # in use again
+    folder_of(4)
+    assert recent.exists()
+
+
+def test_compiled_code_that_cannot_be_removed_or_is_just_being_removed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / f"smear-env-{'0' * 16}"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    monkeypatch.setattr(os, "rmdir", lambda *_, **__: (_ for _ in ()).throw(PermissionError()))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    folder = _jit.cache_folder(ROOT / "docs")
+    assert folder is not None and folder.parent == tmp_path and old.exists()
 
 
 def test_kernels_are_compiled_with_a_cache_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,19 @@ def test_without_a_render_mode_render_warns_and_shows_nothing(game):
 
 
 @both_games
+def test_the_winner_of_a_trick_is_told_until_the_next_deal_begins(game):
+    env = make_env(game, render_mode="ansi", max_deals=3)
+    env.reset(seed=1)
+    for action in itertools.chain(random_actions(env, seed=1), [None]):
+        winner = env.records[0].last_trick_winner
+        told = re.findall("last trick won by seat (.)", env.render())
+        assert told == ([str(winner)] if view_of(env).tricks else [])
+        if action is not None:
+            env.step(action)
+    assert winner >= 0
+
+
+@both_games
 def test_the_result_of_a_deal_and_of_the_game_is_told(game):
     env = make_env(game, render_mode="ansi", target=1)
     for seed in range(100):

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 import pytest
 from scenes import (
     LEFT,
+    auction,
     calls,
     card_points,
     cards,
@@ -18,6 +19,8 @@ from scenes import (
     named,
     outcomes,
     play_last_trick,
+    playing,
+    texts,
     throw,
     throw_some,
     trick_winner,
@@ -25,19 +28,10 @@ from scenes import (
 )
 
 from smear_env import Games
-from smear_env.cards import RANKS, SUITS, card_text
+from smear_env.cards import RANKS, SUITS
 from smear_env.testing import deal, pack, position
 
 every_trump = pytest.mark.parametrize("trump", SUITS)
-
-
-def playing(led: str, hand: str, trump: str = "H") -> set[str]:
-    """What seat 1 may play from a hand to a card led by seat 0."""
-    return position("schmier", trump=trump, led=led, hands={1: hand}).legal()
-
-
-def texts(numbers) -> set[str]:
-    return {card_text(card) for card in numbers}
 
 
 # --- Table and cards ---------------------------------------------------------------------------------------------
@@ -140,10 +134,6 @@ def test_s08_plain_suits_rank_from_the_ace_down_and_the_trumps_colour_lacks_its_
 
 
 # --- Auction -----------------------------------------------------------------------------------------------------
-
-
-def auction(*bids: str, **more):
-    return deal("schmier", dealer=5, actions=[bid if bid == "pass" else f"bid {bid}" for bid in bids], **more)
 
 
 def test_s09_one_turn_each_from_the_dealers_left_and_each_bid_higher():

@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from smear_env import GameRules, Games
+from smear_env import GameRules
 from smear_env.observe import make_layout
-from smear_env.resample import hide_each
 from smear_env.rules import make_tables
 
 
@@ -78,19 +77,3 @@ class GameAgent(Agent):
             TypeError: always.
         """
         raise TypeError(f"{type(self).__name__} needs the game, not observations: ask it with smear_agents.decide")
-
-
-def decide(agent: Agent, games: Games, rows: np.ndarray) -> np.ndarray:
-    """What an agent does in some games of a batch, given by their numbers (M,), in each for the seat to move: (M,).
-
-    Every agent is asked through this, so that each sees what it may and no more.
-    """
-    if isinstance(agent, GameAgent):
-        return agent.choose(*game_sight(games, rows, agent.sees_all))
-    return agent(games.observations[rows], games.action_masks[rows])
-
-
-def game_sight(games: Games, rows: np.ndarray, sees_all: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """What a `GameAgent` gets of some games: records, hidden unless it sees all, and the seats to move."""
-    records, seats = games.records[rows], games.seats[rows].astype(np.int64)
-    return records if sees_all else hide_each(records, games.rules, seats), seats
