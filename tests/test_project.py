@@ -89,7 +89,7 @@ def test_wheel_holds_exactly_the_three_packages(tmp_path: Path) -> None:
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert top == set(PACKAGES)
-    assert "smear_env/RULES.md" in names
+    assert {"smear_env/RULES.md", "smear_train/report.html.j2"} <= set(names)
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
 
 

@@ -135,7 +135,7 @@ def heat_map(figures: Figures, tournament: Tournament, agents: Sequence[str]) ->
     leads = {(pair.a, pair.b): pair.mean for pair in tournament.pairs}
     leads |= {(b, a): -mean for (a, b), mean in leads.items()}
     most = max((abs(mean) for mean in leads.values()), default=0) or 1
-    names = [f"{wrapped(name)}  {number}" for number, name in enumerate(agents, 1)]
+    names = [f"{number}. {wrapped(name)}" for number, name in enumerate(agents, 1)]
     with figures.drawing():
         tallest = max(name.count("\n") + 1 for name in names)
         figure, (axes,) = _new(2.6 + 0.75 * n, 0.6 + n * max(0.5, 0.17 * tallest))
@@ -186,10 +186,11 @@ def rating_plot(figures: Figures, tournament: Tournament) -> str:
 
 def conduct(figures: Figures, evaluation: Evaluation) -> str:
     """How often each bid was made, points by kind, and points by seat, for A and for B."""
-    players = {label: evaluation.players[label] for label in ("a", "b") if label in evaluation.players}
+    players = {label: evaluation.players[label] for label in ("a", "b")}
+    first = players["a"]
     with figures.drawing():
         figure, (bids, kinds, seats) = _new(11, 3.3, columns=3)
-        values = list(next(iter(players.values())).by_bid)
+        values = list(first.by_bid)
         for number, player in enumerate(players.values()):
             style = {"color": SERIES[number], "label": "AB"[number]}
             shift = (number - 0.5) * 0.24
@@ -201,7 +202,7 @@ def conduct(figures: Figures, evaluation: Evaluation) -> str:
                 bids.plot([at + shift] * 2, [low, high], color=SERIES[number], linewidth=1.5, solid_capstyle="butt")
                 bids.plot([at + shift], [share], MARKERS[number], color=SERIES[number], markersize=5)
                 bids.annotate(
-                    f"{count.bids:,}", (at + shift, 0.0 if number else 0.07), ha="center", va="bottom", fontsize=7,
+                    f"{count.bids:,}", (at + shift, 1.05 if number else 1.13), ha="center", va="bottom", fontsize=7,
                     color=SERIES[number],
                 )  # fmt: skip
             deals = sum(seat.deals for seat in player.by_seat) or 1
@@ -210,13 +211,14 @@ def conduct(figures: Figures, evaluation: Evaluation) -> str:
             by_seat = [np.nan if seat.points_per_deal is None else seat.points_per_deal for seat in player.by_seat]
             seats.bar(np.arange(len(by_seat)) + 1.6 * shift, by_seat, 0.38, **style)
         bids.set_xticks(range(len(values)), values)
+        bids.set_yticks(np.linspace(0, 1, 6))
         bids.set(
-            title="Bids made", xlabel="bid", ylabel="share made", ylim=(-0.02, 1.03), xlim=(-0.6, len(values) - 0.4)
+            title="Bids made", xlabel="bid", ylabel="share made", ylim=(-0.02, 1.22), xlim=(-0.6, len(values) - 0.4)
         )
-        names = list(next(iter(players.values())).points_by_kind)
+        names = list(first.points_by_kind)
         kinds.set_xticks(range(len(names)), names)
         kinds.set(title="Points by kind", ylabel="per deal and seat")
-        places = [place_name(seat.left_of_dealer) for seat in next(iter(players.values())).by_seat]
+        places = [place_name(seat.left_of_dealer) for seat in first.by_seat]
         seats.set_xticks(range(len(places)), [place.replace(" left", "") for place in places])
         seats.axhline(0, color=INK, linewidth=0.8)
         seats.set(title="Points per deal by seat", xlabel="places left of the dealer", ylabel="points per deal")
@@ -249,8 +251,8 @@ def curves(figures: Figures, panels: Mapping[str, Mapping[str, Curve]], title: s
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     with figures.drawing():
-        legend_rows = len(names)
-        figure, axes = _new(3.7 * columns + 0.3, 2.5 * rows + 0.2 * legend_rows, rows, columns)
+        figure, axes = _new(3.7 * columns + 0.3, 2.6 * rows + 0.2 * len(names), rows, columns)
+        figure.get_layout_engine().set(h_pad=0.1)
         handles: dict[str, Any] = {}
         for at, (label, of_groups) in zip(axes, panels.items(), strict=False):
             for name, curve in of_groups.items():
@@ -277,8 +279,8 @@ def _draw(axes: Any, curve: Curve, colour: str, dash: str) -> Any:
     if len(curve.seeds) > 1:
         for one in curve.seeds:
             axes.plot(one.x, one.y, color=colour, linewidth=0.6, alpha=0.5)
-        if len(curve.x):
-            axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+    if np.any(curve.low < curve.high):
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
     marker = "o" if len(curve.x) < 30 else ""
     (line,) = axes.plot(
         curve.x, curve.median, color=colour, linestyle=dash, linewidth=1.6, marker=marker, markersize=2.5

@@ -105,9 +105,10 @@ def count(value: int | None) -> Cell:
     return _number(value, lambda number: "-" if number is None else f"{number:,}")
 
 
-def measure(value: float | None, form: str = ".4g") -> Cell:
-    """Any other number."""
-    return _number(value, lambda number: "-" if number is None else format(number, form))
+def measure(value: float | None, form: str | None = None) -> Cell:
+    """Any other number, with four digits unless a form is given."""
+    usual = ",.0f" if value is not None and abs(value) >= 1e4 else ".4g"
+    return _number(value, lambda number: "-" if number is None else format(number, form or usual))
 
 
 # --- The parts of the page ---------------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def _evaluations(found: Found, figures: Figures) -> list[Block]:
 
 def _result_table(entries: list[tuple[str, Evaluation]]) -> Table:
     head = [
-        "", "game", "A", "B", "episode", "deals", "distinct", "points per deal", "low", "high", "sd",
+        "no.", "game", "A", "B", "episode", "deals", "distinct", "points per deal", "low", "high", "sd",
         "games won", "low", "high", "all passed", "rotation gain", "control gain", "forfeits",
     ]  # fmt: skip
     rows: list[Sequence[Cell | str]] = []
@@ -266,7 +267,18 @@ def _result_table(entries: list[tuple[str, Evaluation]]) -> Table:
 
 
 def _conduct_table(entries: list[tuple[str, Evaluation]]) -> Table:
-    head = ["", "", "player", "bids", "made", "made of bids", "mean bid", "decisions", "ms per decision", "forfeits"]
+    head = [
+        "no.",
+        "side",
+        "player",
+        "bids",
+        "made",
+        "made of bids",
+        "mean bid",
+        "decisions",
+        "ms per decision",
+        "forfeits",
+    ]
     rows: list[Sequence[Cell | str]] = []
     for number, (_, one) in enumerate(entries, 1):
         for label, player in one.players.items():
@@ -313,8 +325,8 @@ def _by_player(
 
 
 def _bids(evaluation: Evaluation) -> Table:
-    first = next(iter(evaluation.players.values()), None)
-    head = [word for bid in (first.by_bid if first else ()) for word in (f"bids of {bid}", "made")]
+    first = evaluation.players["a"]
+    head = [word for bid in first.by_bid for word in (f"bids of {bid}", "made")]
     return _by_player(
         evaluation,
         "Bids",
@@ -324,21 +336,21 @@ def _bids(evaluation: Evaluation) -> Table:
 
 
 def _kinds(evaluation: Evaluation) -> Table:
-    first = next(iter(evaluation.players.values()), None)
+    first = evaluation.players["a"]
     return _by_player(
         evaluation,
         "Points by kind",
-        first.points_by_kind if first else (),
+        first.points_by_kind,
         lambda player: (count(number) for number in player.points_by_kind.values()),
     )
 
 
 def _seats(evaluation: Evaluation) -> Table:
-    first = next(iter(evaluation.players.values()), None)
+    first = evaluation.players["a"]
     return _by_player(
         evaluation,
         "Points per deal by seat, seen from the dealer",
-        (place_name(seat.left_of_dealer) for seat in (first.by_seat if first else ())),
+        (place_name(seat.left_of_dealer) for seat in first.by_seat),
         lambda player: (points(seat.points_per_deal) for seat in player.by_seat),
     )
 

@@ -58,6 +58,10 @@ class Count(msgspec.Struct):
     bids: int
     made: int
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.made <= self.bids:
+            raise ValueError(f"{self.made} of {self.bids} bids cannot have been made")
+
 
 class Seat(msgspec.Struct):
     """What a player got at one seat."""
@@ -120,6 +124,13 @@ class Evaluation(msgspec.Struct, tag_field="kind", tag="evaluation"):
     smear_env: str
     sprt: Sequential | None = None
     gates: dict[str, bool] = {}
+
+    def __post_init__(self) -> None:
+        if not {"a", "b"} <= self.players.keys():
+            raise ValueError("`players` must be a and b")
+        shapes = [(list(one.by_bid), list(one.points_by_kind), len(one.by_seat)) for one in self.players.values()]
+        if any(shape != shapes[0] for shape in shapes):
+            raise ValueError("`players` must have the same bids, kinds of points and seats")
 
 
 class Pair(msgspec.Struct):
@@ -222,17 +233,21 @@ def read_document(path: Path, name: str) -> Document | None:
         ReportError: it is no JSON, or lacks what its kind must have.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ReportError(f"{name} is not text in UTF-8") from error
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise ReportError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from error
+    except ValueError as error:
+        raise ReportError(f"{name}: not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("kind") not in KINDS:
         return None
     try:
         return msgspec.convert(data, Document)
     except msgspec.ValidationError as error:
         raise ReportError(f"{name} is no {data['kind']} as this version writes it: {error}") from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 # --- Training runs -----------------------------------------------------------------------------------------------
