@@ -208,16 +208,14 @@ def _report(arguments: argparse.Namespace) -> int:
     from smear_train.report import page, write
     from smear_train.results import ReportError, read_folders
 
-    path = Path(arguments.out)
     try:
         text, result = page(read_folders([Path(folder) for folder in arguments.folders]))
-        write(text, path)
     except ReportError as error:
         raise UsageError(str(error)) from error
+    try:
+        write(text, Path(arguments.out))
     except OSError as error:
-        raise UsageError(
-            f"{error.filename or path}: {error.strerror or error}; choose another FOLDER or -o FILE"
-        ) from error
+        raise UsageError(f"-o {arguments.out} cannot be written: {error.strerror or error}") from error
     result = {"kind": "report", "path": arguments.out, **result}
     result["command"] = shlex.join(["smear", "report", *arguments.folders, "-o", arguments.out])
     counted = ", ".join(

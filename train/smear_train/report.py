@@ -4,7 +4,6 @@ The numbers are those of the documents: a cell shows them rounded, and holds the
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -531,14 +530,10 @@ def write(text: str, path: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise

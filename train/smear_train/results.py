@@ -516,8 +516,15 @@ def read_folders(folders: Sequence[Path]) -> Found:
     """Reads folders, and the folders directly in them.
 
     Raises:
-        ReportError: a folder does not exist or holds nothing to report, or a file is not right.
+        ReportError: a folder does not exist or holds nothing to report, or a file cannot be read or is not right.
     """
+    try:
+        return _read_folders(folders)
+    except OSError as error:
+        raise ReportError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _read_folders(folders: Sequence[Path]) -> Found:
     found, seen = Found(), set()
     for folder in folders:
         if not folder.is_dir():
