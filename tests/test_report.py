@@ -307,14 +307,19 @@ def test_runs_with_the_same_configuration_are_one_group(tmp_path: Path) -> None:
 
 
 def test_a_killed_and_resumed_run_is_told_of(tmp_path: Path) -> None:
+    write_lines(tmp_path / "s10" / "metrics.jsonl", [])
+    write_lines(tmp_path / "s9" / "metrics.jsonl", [{"decisions": 1, "kl": float("nan")}])
     lines = [{"decisions": x, "reward": float(at)} for at, x in enumerate((10, 20, 30, 20, 30, 40))]
     write_lines(tmp_path / "metrics.jsonl", lines, end='{"decisions": 50, "rew')
     found = read_folders([tmp_path])
-    (run,) = found.runs
+    run, *others = found.runs
+    assert [Path(other.name).name for other in others] == ["s9", "s10"]
     assert [(line["decisions"], line["reward"]) for line in run.metrics] == [(10, 0), (20, 3), (30, 4), (40, 5)]
-    assert len(found.notes) == 2 and any("line 7" in note and "cut off" in note for note in found.notes)
+    assert len(found.notes) == 3 and any("line 7" in note and "cut off" in note for note in found.notes)
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "page.html")]) == 0
-    assert found.notes[0] in "".join(read(tmp_path / "page.html").words)
+    page = read(tmp_path / "page.html")
+    assert all(note in "".join(page.words) for note in found.notes)
+    assert page.rows("Runs, as of their last line")[1][-1] == ("-", None)
 
 
 # --- What is wrong -----------------------------------------------------------------------------------------------

@@ -123,6 +123,21 @@ def _new(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
+_SUFFIXES: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def _short(value: float, _: Any = None) -> str:
+    """A large number in a few signs.
+
+    >>> _short(2_500_000), _short(0)
+    ('2.5M', '0')
+    """
+    for size, suffix in _SUFFIXES:
+        if abs(value) >= size:
+            return f"{value / size:g}{suffix}"
+    return f"{value:g}"
+
+
 # --- A tournament ------------------------------------------------------------------------------------------------
 
 
@@ -202,8 +217,8 @@ def conduct(figures: Figures, evaluation: Evaluation) -> str:
                 bids.plot([at + shift] * 2, [low, high], color=SERIES[number], linewidth=1.5, solid_capstyle="butt")
                 bids.plot([at + shift], [share], MARKERS[number], color=SERIES[number], markersize=5)
                 bids.annotate(
-                    f"{count.bids:,}", (at + shift, 1.05 if number else 1.13), ha="center", va="bottom", fontsize=7,
-                    color=SERIES[number],
+                    _short(float(f"{count.bids:.3g}")), (at + shift, 1.05 if number else 1.13),
+                    ha="center", va="bottom", fontsize=7, color=SERIES[number],
                 )  # fmt: skip
             deals = sum(seat.deals for seat in player.by_seat) or 1
             got = [count / deals for count in player.points_by_kind.values()]
@@ -291,18 +306,3 @@ def _draw(axes: Any, curve: Curve, colour: str, dash: str) -> Any:
 def _last(label: str, curves: Mapping[str, Curve]) -> str:
     ends = (f"{name} {curve.median[-1]:.4g}" for name, curve in curves.items() if len(curve.x))
     return f"{label}, at the end: {', '.join(ends)}"
-
-
-_SUFFIXES: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def _short(value: float, _: Any = None) -> str:
-    """A number of decisions on an axis.
-
-    >>> _short(2_500_000), _short(0)
-    ('2.5M', '0')
-    """
-    for size, suffix in _SUFFIXES:
-        if abs(value) >= size:
-            return f"{value / size:g}{suffix}"
-    return f"{value:g}"

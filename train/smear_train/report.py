@@ -3,6 +3,7 @@
 The numbers are those of the documents: a cell shows them rounded, and holds them in full in its `<data>` element.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -86,6 +87,7 @@ class Block:
 
 
 def _number(value: float | None, text: Callable[[float | None], str]) -> Cell:
+    value = None if value is None or not math.isfinite(value) else value
     return Cell(text(value), value)
 
 

@@ -532,7 +532,7 @@ def _read_folders(folders: Sequence[Path]) -> Found:
     roots = _names([folder.resolve() for folder in folders])
     for given, (folder, name) in zip(folders, roots, strict=True):
         held = 0
-        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        below = sorted((path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."), key=_in_order)
         for inside, label in [(folder, name), *((path, f"{name}/{path.name}") for path in below)]:
             held += _read_folder(inside, label, found, new=inside.resolve() not in seen)
             seen.add(inside.resolve())
@@ -544,10 +544,15 @@ def _read_folders(folders: Sequence[Path]) -> Found:
     return found
 
 
+def _in_order(path: Path) -> list[tuple[int, str]]:
+    """Sorts numbers in names as numbers: s2 before s10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path.name)]
+
+
 def _read_folder(folder: Path, name: str, found: Found, new: bool) -> int:
     """Reads one folder, unless it was read before; returns how much there is in it."""
     notes: list[str] = []
-    paths = sorted(path for path in folder.glob("*.json") if path.is_file())
+    paths = sorted((path for path in folder.glob("*.json") if path.is_file()), key=_in_order)
     documents = [(f"{name}/{path.name}", read_document(path, f"{name}/{path.name}")) for path in paths]
     known = [(label, document) for label, document in documents if document is not None]
     run = read_run(folder, name, notes)
