@@ -48,6 +48,9 @@ class Cell:
     value: float | None = None
 
 
+Row = Sequence[Cell | str]
+
+
 @dataclass
 class Table:
     """A table.
@@ -60,7 +63,7 @@ class Table:
 
     caption: str
     head: Sequence[str]
-    rows: list[Sequence[Cell | str]]
+    rows: list[Row]
 
 
 @dataclass
@@ -179,14 +182,14 @@ def _tournaments(found: Found, figures: Figures) -> list[Block]:
 
 def _tournament_tables(tournament: Tournament) -> list[Table]:
     interval = ["points per deal", "low", "high"]
-    ratings = [
+    ratings: list[Row] = [
         [entry.agent, *(measure(value, "+.0f") for value in (entry.rating, entry.low, entry.high))]
         for entry in tournament.ratings
     ]
-    pairs = [
+    pairs: list[Row] = [
         [pair.a, pair.b, points(pair.mean), points(pair.ci_low), points(pair.ci_high)] for pair in tournament.pairs
     ]
-    players = [
+    players: list[Row] = [
         [one.agent, count(one.bids), share(one.bid_made), measure(one.ms_per_decision), count(sum(one.faults.values()))]
         for one in tournament.players
     ]
@@ -195,7 +198,7 @@ def _tournament_tables(tournament: Tournament) -> list[Table]:
         Table("Pairs: A ahead of B", ["A", "B", *interval], pairs),
     ]
     if tournament.triples:
-        triples = [
+        triples: list[Row] = [
             [
                 " / ".join(at.agent for at in triple),
                 one.agent,
@@ -254,7 +257,7 @@ def _result_table(entries: list[tuple[str, Evaluation]]) -> Table:
         "no.", "game", "A", "B", "episode", "deals", "distinct", "points per deal", "low", "high", "sd",
         "games won", "low", "high", "all passed", "rotation gain", "control gain", "forfeits",
     ]  # fmt: skip
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for number, (_, one) in enumerate(entries, 1):
         rows.append(
             [
@@ -280,7 +283,7 @@ def _conduct_table(entries: list[tuple[str, Evaluation]]) -> Table:
         "ms per decision",
         "forfeits",
     ]
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for number, (_, one) in enumerate(entries, 1):
         for label, player in one.players.items():
             rows.append(
@@ -319,9 +322,7 @@ def _claims(evaluation: Evaluation) -> list[str]:
 def _by_player(
     evaluation: Evaluation, caption: str, head: Iterable[str], cells: Callable[[Did], Iterable[Cell]]
 ) -> Table:
-    rows: list[Sequence[Cell | str]] = [
-        [_letter(label), *cells(player)] for label, player in evaluation.players.items()
-    ]
+    rows: list[Row] = [[_letter(label), *cells(player)] for label, player in evaluation.players.items()]
     return Table(caption, ["", *head], rows)
 
 
@@ -361,7 +362,7 @@ def _probes(found: Found) -> list[Block]:
     if not documents:
         return []
     titles = {probe.id: probe.title for _, document in documents for probe in document.probes}
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for probe_id, title in titles.items():
         row: list[Cell | str] = [probe_id, title]
         for _, document in documents:
@@ -438,7 +439,7 @@ def _run_table(grouped: list[Group]) -> Table:
     keys = [
         key for key in METRICS if any(key in line for group in grouped for run in group.runs for line in run.metrics)
     ]
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for group in grouped:
         for run in group.runs:
             last = (run.metrics or run.evals or [{}])[-1]
@@ -454,7 +455,7 @@ def _run_table(grouped: list[Group]) -> Table:
 
 
 def _last_table(grouped: list[Group]) -> Table:
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for run in (run for group in grouped for run in group.runs):
         for opponent in run.opponents():
             last = run.against(opponent)[-1]
@@ -470,7 +471,7 @@ def _last_table(grouped: list[Group]) -> Table:
 
 
 def _median_table(grouped: list[Group], opponents: list[str]) -> Table:
-    rows: list[Sequence[Cell | str]] = []
+    rows: list[Row] = []
     for opponent in opponents:
         for name, of in _of_evals(grouped, opponent, "mean").items():
             if len(of.x):

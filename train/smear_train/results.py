@@ -241,9 +241,10 @@ def read_document(path: Path, name: str) -> Document | None:
     if not isinstance(data, dict) or data.get("kind") not in KINDS:
         return None
     try:
-        return msgspec.convert(data, Document)
+        converted: Document = msgspec.convert(data, Document)
     except msgspec.ValidationError as error:
         raise ReportError(f"{name} is no {data['kind']} as this version writes it: {error}") from error
+    return converted
 
 
 def _refuse(constant: str) -> None:
@@ -379,13 +380,13 @@ def read_run(folder: Path, name: str, notes: list[str]) -> Run | None:
         seed = config["seed"]
     if seed is None and (match := _TRAILING_SEED.fullmatch(name)):
         seed = int(match[2])
-    lines = []
+    read = {}
     for path, keys in ((metrics, ("minutes", *METRICS)), (evals, ("opponent", "minutes", *MEASURES))):
         what = f"{name}/{path.name}"
-        lines.append(read_lines(path, what, keys, notes) if path.is_file() else [])
-        if path.is_file() and not lines[-1]:
+        read[path] = read_lines(path, what, keys, notes) if path.is_file() else []
+        if path.is_file() and not read[path]:
             notes.append(f"{what}: no line yet")
-    return Run(name, seed, *lines, None if config is None else _without(config, ("seed", "name")))
+    return Run(name, seed, read[metrics], read[evals], None if config is None else _without(config, ("seed", "name")))
 
 
 def _read_config(path: Path, name: str) -> dict[str, Any] | None:
