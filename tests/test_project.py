@@ -90,7 +90,9 @@ def test_wheel_holds_exactly_the_three_packages(tmp_path: Path) -> None:
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert top == set(PACKAGES)
-    assert {"smear_env/RULES.md", "smear_train/probes/p1.toml"} <= set(names)
+    data = {"RULES.md": "smear_env", "probes/p1.toml": "smear_train", "report.html.j2": "smear_train"}
+    data |= {"protocols/schmier.toml": "smear_train", "data/outcomes-schmier.json": "smear_agents"}
+    assert {f"{package}/{name}" for name, package in data.items()} <= set(names)
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
 
 

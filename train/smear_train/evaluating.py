@@ -1,4 +1,4 @@
-"""The verb `smear eval`. The statistics need the extra `eval`."""
+"""The verbs `smear eval`, `smear tournament` (extra `eval`) and `smear report` (extra `report`)."""
 
 import argparse
 import json
@@ -65,6 +65,9 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument("--deals", type=int, default=200_000, metavar="N", help="deals (default 200,000)")
     sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     sub.add_argument("-o", "--out", required=True, metavar="FILE", help="where to write it")
+    sub = verb("report", _report, "one page (HTML) of all results and training runs in some folders")
+    sub.add_argument("folders", nargs="+", metavar="FOLDER", help="with what they hold and the folders directly below")
+    sub.add_argument("-o", "--out", default="report.html", metavar="FILE", help="the page (default report.html)")
 
 
 def add_time_limit(parser: Parser) -> None:
@@ -226,6 +229,31 @@ def _tournament(arguments: argparse.Namespace) -> int:
         (folder / "tournament.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
         write_tables(result, folder)
     return print_result(arguments, result, tournament_report(result))
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    import jinja2  # noqa: F401  # missing, it is better missed before the reading than after
+    import matplotlib  # noqa: F401  # likewise
+
+    from smear_train.report import page, write
+    from smear_train.results import ReportError, read_folders
+
+    try:
+        text, result = page(read_folders([Path(folder) for folder in arguments.folders]))
+    except ReportError as error:
+        raise UsageError(str(error)) from error
+    try:
+        write(text, Path(arguments.out))
+    except OSError as error:
+        raise UsageError(f"-o {arguments.out} cannot be written: {error.strerror or error}") from error
+    result = {"kind": "report", "path": arguments.out, **result}
+    result["command"] = shlex.join(["smear", "report", *arguments.folders, "-o", arguments.out])
+    counted = ", ".join(
+        f"{result[what]} {what}" for what in ("evaluations", "tournaments", "protocols", "probes", "runs", "figures")
+    )
+    return print_result(
+        arguments, result, "\n".join([f"{arguments.out}: {counted}", *result["notes"], result["command"]])
+    )
 
 
 # --- As text -----------------------------------------------------------------------------------------------------
