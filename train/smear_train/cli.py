@@ -198,7 +198,14 @@ def _probe(arguments: argparse.Namespace) -> int:
     game = f" --game {arguments.game}" if arguments.game else ""
     command = f"smear probe {shlex.quote(arguments.agent)}{game} -n {arguments.n} --seed {arguments.seed}"
     counts = totals(results)
-    document = {"agent": arguments.agent, "game": arguments.game, "seed": arguments.seed, **counts, "command": command}
+    document = {
+        "kind": "probes",
+        "agent": arguments.agent,
+        "game": arguments.game,
+        "seed": arguments.seed,
+        **counts,
+        "command": command,
+    }
     rows = [(one.id, f"{one.passed} of {one.positions}", one.title) for one in results]
     parts = [format_table([*rows, ("all", f"{counts['passed']} of {counts['positions']}", f"{counts['rate']:.0%}")])]
     parts += [
