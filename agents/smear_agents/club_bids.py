@@ -32,6 +32,7 @@ BIDS = np.dtype(
                 # What a hand has to be worth for a bid, by the bid; those that no game has bear nothing.
                 ("bears", "f8", MAX_BID + 1),
                 ("over_partner", "f8"),  # so much more for outbidding the partner
+                ("last_chance", "f8"),  # so much less when all others have passed: else nobody plays
                 ("stop_winner", "f8"),  # so much less against a team that wins the game by making its bid
             ],
             align=True,
@@ -118,6 +119,8 @@ def reluctance(s: Sight, t: Tables, w: Bids) -> float:
     more = 0.0
     if s.bidder != NOBODY and s.bidder % t.teams == 0:
         more += w.over_partner
+    if s.bidder == NOBODY and s.dealer == 0:
+        more -= w.last_chance
     if would_win(s, t):
         more -= w.stop_winner
     return more
