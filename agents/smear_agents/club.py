@@ -74,13 +74,13 @@ BIDS_WITH_BAUERS = {
     "start": 1.25, "trump": 0.11, "ace": 1.41, "king": 0.42, "queen": 0.29, "jack": 0.45, "left": 0.37, "ten": 0.15,
     "low": 0.76, "joker": 0.05, "side_ace": 0.0,
     "bears": (0, 2.9, 2.9, 3.0, 3.6, 4.5, 5.2, 9, 9, 9, 9),
-    "over_partner": 0.3, "last_chance": 0.1, "stop_winner": 0.5,
+    "shut_out": 5.0, "to_come": 0.0, "over_partner": 0.3, "last_chance": 0.1, "stop_winner": 0.5,
 }  # fmt: skip
 BIDS_WITHOUT_BAUERS = {
     "start": 1.85, "trump": 0.07, "ace": 0.74, "king": 0.14, "queen": 0.09, "jack": 0.33, "left": 0.0, "ten": 0.07,
     "low": 0.54, "joker": 0.0, "side_ace": 0.07,
-    "bears": (0, 2.0, 2.0, 2.7, 3.4, 4.5, 5.6, 9, 9, 9, 9),
-    "over_partner": 0.3, "last_chance": 0.0, "stop_winner": 0.5,
+    "bears": (0, 2.6, 2.6, 2.3, 3.4, 4.5, 5.6, 9, 9, 9, 9),
+    "shut_out": 0.3, "to_come": 0.0, "over_partner": 0.1, "last_chance": 0.8, "stop_winner": 0.5,
 }  # fmt: skip
 HABITS_WITH_BAUERS = {
     "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
