@@ -71,16 +71,16 @@ Habits: TypeAlias = Any
 """One row of `HABITS`, as kernels get it."""
 
 BIDS_WITH_BAUERS = {
-    "start": 1.17, "trump": 0.18, "ace": 1.68, "king": 0.45, "queen": 0.27, "jack": 0.56, "left": 0.53, "ten": 0.11,
-    "low": 0.77, "joker": 0.0, "side_ace": 0.02,
-    "bears": (0, 2.9, 3.1, 3.3, 4.1, 5.0, 5.6, 9, 9, 9, 9),
-    "over_partner": 0.3, "stop_winner": 0.5,
+    "start": 1.25, "trump": 0.11, "ace": 1.41, "king": 0.42, "queen": 0.29, "jack": 0.45, "left": 0.37, "ten": 0.15,
+    "low": 0.76, "joker": 0.05, "side_ace": 0.0,
+    "bears": (0, 2.9, 2.9, 3.0, 3.6, 4.5, 5.2, 9, 9, 9, 9),
+    "shut_out": 5.0, "to_come": 0.0, "over_partner": 0.3, "last_chance": 0.1, "stop_winner": 0.5,
 }  # fmt: skip
 BIDS_WITHOUT_BAUERS = {
-    "start": 1.11, "trump": 0.23, "ace": 0.94, "king": 0.28, "queen": 0.10, "jack": 0.47, "left": 0.0, "ten": 0.05,
-    "low": 0.55, "joker": 0.0, "side_ace": 0.08,
-    "bears": (0, 1.9, 1.9, 2.6, 3.4, 4.5, 5.6, 9, 9, 9, 9),
-    "over_partner": 0.3, "stop_winner": 0.5,
+    "start": 1.85, "trump": 0.07, "ace": 0.74, "king": 0.14, "queen": 0.09, "jack": 0.33, "left": 0.0, "ten": 0.07,
+    "low": 0.54, "joker": 0.0, "side_ace": 0.07,
+    "bears": (0, 2.6, 2.6, 2.3, 3.4, 4.5, 5.6, 9, 9, 9, 9),
+    "shut_out": 0.3, "to_come": 0.0, "over_partner": 0.1, "last_chance": 0.8, "stop_winner": 0.5,
 }  # fmt: skip
 HABITS_WITH_BAUERS = {
     "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
@@ -90,11 +90,11 @@ HABITS_WITH_BAUERS = {
     "ruffed": 0.26, "rescue": 0.08, "smear": 0.3, "draw": 0.1, "draw_long": -0.15, "draw_against": -0.15, "void": 0.15,
 }  # fmt: skip
 HABITS_WITHOUT_BAUERS = {
-    "hold_ace": 1.0, "hold_king": -0.3, "hold_queen": -0.2, "hold_ten": -1.0, "hold_rank": 0.0, "hold_mate": 0.1,
+    "hold_ace": 1.0, "hold_king": -0.3, "hold_queen": -0.2, "hold_ten": -1.0, "hold_rank": 0.1, "hold_mate": 0.1,
     "throw_below": 3.75,
-    "bidder_trumps": 1.35, "luck": 0.33, "card_point": 0.1, "to_fall": 0.36, "tempo": -0.09, "power": 0.25,
-    "hunter": 0.15, "trump_falls": 0.62, "plain_falls": 0.28, "ruffed": 0.26, "rescue": 0.3, "smear": 0.3,
-    "draw": 0.1, "draw_long": -0.1, "draw_against": -0.15, "void": 0.15,
+    "bidder_trumps": 1.35, "luck": 0.09, "card_point": 0.07, "to_fall": 0.54, "tempo": -0.15, "power": 0.3,
+    "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28, "ruffed": 0.26, "rescue": 0.2, "smear": 0.18,
+    "draw": 0.15, "draw_long": 0.04, "draw_against": -0.09, "void": 0.09,
 }  # fmt: skip
 
 

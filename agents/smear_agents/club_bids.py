@@ -31,7 +31,10 @@ BIDS = np.dtype(
                 ("side_ace", "f8"),  # for each ace that is no trump
                 # What a hand has to be worth for a bid, by the bid; those that no game has bear nothing.
                 ("bears", "f8", MAX_BID + 1),
+                ("shut_out", "f8"),  # so much more for one bid higher than it has to be, to leave others less room
+                ("to_come", "f8"),  # so much more for each seat of another team that may still bid
                 ("over_partner", "f8"),  # so much more for outbidding the partner
+                ("last_chance", "f8"),  # so much less when all others have passed: else nobody plays
                 ("stop_winner", "f8"),  # so much less against a team that wins the game by making its bid
             ],
             align=True,
@@ -100,7 +103,7 @@ def best_suit(hand: int, suits: int, t: Tables, w: Bids) -> tuple[int, float]:
 def choose_bid(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Bids, s: Sight) -> int:
     """The least bid that is allowed if the hand bears it, or must be made; else a pass.
 
-    A higher one would win no more points and be harder to make.
+    A hand that bears the next bid by far makes that: it takes away the bid with which others would buy the deal.
     """
     see_bids(view, t, o, s)
     _, worth = best_suit(cards_at(view, o.hand[0], t), 15, t, w)
@@ -108,7 +111,11 @@ def choose_bid(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Bids
     for bid in range(1, MAX_BID + 1):
         action = BID_1 + bid - 1
         if mask[action]:
-            return action if worth >= w.bears[bid] or not mask[PASS] else PASS
+            if worth < w.bears[bid] and mask[PASS]:
+                return PASS
+            if bid < t.max_bid and worth >= w.bears[bid + 1] + w.shut_out and s.dealer != 0:
+                return action + 1
+            return action
     return PASS
 
 
@@ -118,6 +125,11 @@ def reluctance(s: Sight, t: Tables, w: Bids) -> float:
     more = 0.0
     if s.bidder != NOBODY and s.bidder % t.teams == 0:
         more += w.over_partner
+    for k in range(1, s.dealer + 1):
+        if k % t.teams != 0:
+            more += w.to_come
+    if s.bidder == NOBODY and s.dealer == 0:
+        more -= w.last_chance
     if would_win(s, t):
         more -= w.stop_winner
     return more
