@@ -154,6 +154,19 @@ class ClubAgent(Agent):
         club_actions(observations, action_masks, self.tables, self.layout, self.bids, self.habits, sight, actions)
         return actions
 
+    def hand_worths(self, hands: np.ndarray) -> np.ndarray:
+        """What hands, any array of sets of cards, are worth as bidder in their best suits, in points."""
+        worths = np.empty(hands.size)
+        write_worths(np.ascontiguousarray(hands).ravel(), self.tables, self.bids, worths)
+        return worths.reshape(hands.shape)
+
+
+@kernel
+def write_worths(hands: np.ndarray, tables: np.ndarray, bids: np.ndarray, worths: np.ndarray) -> None:
+    """Writes what each hand is worth in its best suit."""
+    for i in range(worths.size):
+        _, worths[i] = best_suit(hands[i], 15, tables[0], bids[0])
+
 
 @kernel
 def club_actions(
