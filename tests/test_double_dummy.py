@@ -241,6 +241,28 @@ def test_four_tricks_and_deals_of_few_choices_agree() -> None:
     assert agrees(make_rules("four_point", players=2, widow=0), 12, tricks=6, seed=7)
 
 
+@pytest.mark.jit
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n"), [("four_point", 40), ("no widow", 40), ("schmier", 8), ("2x3", 8)])
+def test_whole_deals_come_to_what_was_foretold(name: str, n: int) -> None:
+    """Best actions on both sides keep the value up to the last card, where the rules count it."""
+    rules = (PRESETS | VARIANTS)[name]
+    deals, memory = positions(rules, n, tricks=6, seed=14, table=0), new_memory(12)
+    for i in range(len(deals)):
+        objective, games = OBJECTIVES[i % 4], deals[i : i + 1].copy()
+        bidding_team = int(games[0].bidder) % rules.teams
+        foretold = solve(games, 0, rules, objective, memory=memory).value
+        while not games[0].terminated:
+            action, _ = best_action(games, 0, make_tables(rules), i % 4, memory)
+            step(games[0], make_tables(rules)[0], action)
+        points, change = (games[0][field][: rules.teams].astype(int) for field in ("last_points", "last_delta"))
+        others = points.sum() - points[bidding_team]
+        made = int(points[bidding_team] >= games[0].last_bid)
+        mean_of_others = (change.sum() - change[bidding_team]) / (rules.teams - 1)
+        came_to = (points[bidding_team], points[bidding_team] - others, made, change[bidding_team] - mean_of_others)
+        assert foretold == came_to[i % 4], (objective, deals[i])
+
+
 @pytest.mark.parametrize("name", ["four_point", "schmier", "no widow"])
 def test_two_tricks_agree_in_both_gears(name: str) -> None:
     rules = (PRESETS | VARIANTS)[name]

@@ -256,11 +256,17 @@ def remember(m: Buffer, p: Position, seat: int, found: int, card: int) -> None:
 
 
 @kernel
+def suit_places(suit: int) -> int:
+    """The places of a suit."""
+    return int64(TRUMPS) << (16 * suit)
+
+
+@kernel
 def playable(m: Buffer, hand: int, k: Trick) -> int:
     """The cards of a hand that may be played on the trick (S-20 to S-22, F-14 to F-16)."""
     if k.size == 0:
         return hand
-    following = hand & (TRUMPS << (16 * k.led))
+    following = hand & suit_places(k.led)
     if following == 0:
         return hand
     if word_at(m, MAY_TRUMP):
@@ -307,7 +313,7 @@ def replies(m: Buffer, p: Position, k: Trick, led: int) -> tuple[int, int]:
     with_us, against = int64(0), int64(0)
     mine = word_at(m, SIDE + k.seat) == 0
     seat = k.seat
-    suit = TRUMPS << (16 * led)
+    suit = suit_places(led)
     wanted = suit | TRUMPS if word_at(m, MAY_TRUMP) else suit
     for _ in range(word_at(m, SEATS) - 1 - k.size):
         seat = seat + 1 if seat + 1 < word_at(m, SEATS) else int64(0)
@@ -327,7 +333,7 @@ def beaten_by(card: int, cards: int) -> int:
     lower = bit(card) - 1
     if card < 16:
         return cards & lower
-    return cards & (TRUMPS | (lower & (TRUMPS << (16 * (card >> 4)))))
+    return cards & (TRUMPS | (lower & suit_places(card >> 4)))
 
 
 @kernel
