@@ -41,7 +41,7 @@ MAY_TRUMP = 3  # 1 if trumps may be played instead of following
 PRIZES = 4  # cards that bring their taker a point
 BIDDERS = 5  # cards dealt to the bidding side
 SHIFT = 6  # how far a hash is shifted to be the number of a table entry
-COUPLED = 7  # 1 if a tie of the two other teams above the bidding one matters: see `settle`
+COUPLED = 7  # 1 if it serves the bidding side that the two other teams tie: see `is_coupled`
 MADE_BEFORE = 8  # points other than game that the bidding side has for certain
 LOWEST_LEVEL = 9
 HIGHEST_LEVEL = 10
@@ -61,7 +61,7 @@ LEAD_1, LEAD_2 = 14, 15  # the leads for which what is proved of the moves so fa
 NO_PLACE = 63  # no card's place
 TABLE = 1024
 
-ENTRY = 2  # words of a table entry: key; generation, lead, coupling and the four leads
+ENTRY = 2  # words of a table entry
 FAR = 120  # a lead in card points beyond any that can be
 MAX_GENERATION = 2**15 - 1
 TRUMPS = 0xFFFF  # the places of suit 0
@@ -138,12 +138,21 @@ def moved(lead: int, by: int) -> int:
 
 
 @kernel
+def is_coupled(m: Buffer, p: Position) -> bool:
+    """Whether a tie of the two other teams at the top, which gives game to nobody, would serve and may still come.
+
+    The difference of the two is then part of the position: what is proved of it holds for other leads only as long as
+    that is the same.
+    """
+    return word_at(m, COUPLED) != 0 and abs(p.lead_1 - p.lead_2) <= p.left
+
+
+@kernel
 def settle(m: Buffer, p: Position) -> int:
     """A proof for a position between tricks that needs no search, or -1.
 
     A prize is safe for a side that holds all trumps from it upwards, and so are the card points of a side's trumps
-    above all trumps of the other side. The two other teams are *coupled* where a tie of theirs at the top, which gives
-    game to nobody, serves the bidding side. Their difference is then part of the position: proofs are about lead_1.
+    above all trumps of the other side.
     """
     trumps = p.cards & TRUMPS
     ours = trumps & word_at(m, BIDDERS)
@@ -159,17 +168,14 @@ def settle(m: Buffer, p: Position) -> int:
         return proof(False, FAR, FAR)
     winning = p.left - 2 * points_of(m, our_top) + 1  # the lead from which game cannot be lost
     losing = (2 if p.lead_2 == FAR else 1) * points_of(m, their_top) - p.left  # and from which it cannot be won
-    if word_at(m, COUPLED):
+    if is_coupled(m, p):
         behind = p.lead_1 - p.lead_2
-        if p.left == 0 and behind == 0:
-            return proof(True, -FAR, -FAR)
         winning += max(behind, 0)
-        losing += max(behind, 0)
+        if p.left == 0:  # and behind == 0
+            return proof(True, -FAR, -FAR)
         if p.need <= safe + 1 and p.lead_1 >= winning:
             return proof(True, winning, -FAR)
-        if p.need > open_to_us and p.lead_1 <= losing and abs(behind) > p.left:
-            return proof(False, losing, FAR)
-        return -1
+        return int64(-1)
     if p.need <= safe + 1 and p.lead_1 >= winning and p.lead_2 >= winning:
         return proof(True, winning, -FAR if p.lead_2 == FAR else winning)
     if p.need > open_to_us:
@@ -200,13 +206,13 @@ _NOTHING_KNOWN = (FAR + 128) | (FAR + 128) << 8 | (128 - FAR) << 16 | (128 - FAR
 @kernel
 def key_of(m: Buffer, p: Position, seat: int) -> int:
     """The key of a position between tricks. Its numbers lie in places that no card has."""
-    return p.cards | seat << 29 | p.need << 45 | word_at(m, COUPLED) << 61
+    return p.cards | seat << 29 | p.need << 45 | int64(is_coupled(m, p)) << 61
 
 
 @kernel
 def difference_of(m: Buffer, p: Position) -> int:
     """What a position between tricks has besides its key where the other teams are coupled."""
-    return p.lead_1 - p.lead_2 + 256 if word_at(m, COUPLED) else int64(0)
+    return p.lead_1 - p.lead_2 + 256 if is_coupled(m, p) else int64(0)
 
 
 @kernel.wrapping
