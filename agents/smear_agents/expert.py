@@ -44,7 +44,7 @@ class BidTable(NamedTuple):
     """What calls come to, as measured (`smear fit-bids`).
 
     rows (K, teams + 2): the change of score of each team from the own one to the left, the bidding team likewise, how
-    often; begins (calls, standings, buckets, 2): the rows of a call, from and to; bucket: the width of a class of hands.
+    often; begins (calls, standings, buckets, 2): the rows of a call, from and to; bucket: the width of a class.
     """
 
     rows: np.ndarray

@@ -12,8 +12,8 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_agents.agent import GameAgent
 from smear_agents.club import SIGHT, ClubAgent, club_action
-from smear_agents.double_dummy import SCORE, evaluate, new_memory
 from smear_agents.scripted import digest
+from smear_agents.two_sides import SCORE, evaluate, new_memory
 from smear_env import GameRules
 from smear_env._jit import buffer_of, int64
 from smear_env.actions import BID_1, DONE, NUM_ACTIONS, PASS, TRUMP_CLUBS
