@@ -56,7 +56,7 @@ HABITS = np.dtype(
                 ("rescue", "f8"),  # the chance that the partner takes home a card that cannot win
                 ("smear", "f8"),  # the chance that a partner still to play adds a point that he holds
                 ("draw", "f8"),  # leading trump, for the bidder's team
-                ("draw_long", "f8"),  # the same, for each trump beyond the second
+                ("cash", "f8"),  # leading the highest trump from three or more, for the bidder's team
                 ("draw_against", "f8"),  # leading trump, for the others
                 ("void", "f8"),  # playing the last plain card of a suit, while holding trumps
                 # Which cards are above a card: of its suit and stronger, by trump. The same for all players.
@@ -85,16 +85,16 @@ BIDS_WITHOUT_BAUERS = {
 HABITS_WITH_BAUERS = {
     "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
     "throw_below": 3.75,
-    "bidder_trumps": 1.35, "luck": 0.21, "card_point": 0.018, "to_fall": 0.36,
-    "tempo": -0.15, "power": 0.3, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
-    "ruffed": 0.26, "rescue": 0.08, "smear": 0.3, "draw": 0.1, "draw_long": -0.15, "draw_against": -0.15, "void": 0.15,
+    "bidder_trumps": 1.35, "luck": 0.25, "card_point": 0.021, "to_fall": 0.36,
+    "tempo": 0.0, "power": 0.27, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
+    "ruffed": 0.26, "rescue": 0.12, "smear": 0.3, "draw": 0.1, "cash": 0.8, "draw_against": -0.15, "void": 0.15,
 }  # fmt: skip
 HABITS_WITHOUT_BAUERS = {
-    "hold_ace": 1.0, "hold_king": -0.3, "hold_queen": -0.2, "hold_ten": -1.0, "hold_rank": 0.1, "hold_mate": 0.1,
+    "hold_ace": 1.0, "hold_king": -0.3, "hold_queen": -0.2, "hold_ten": -1.0, "hold_rank": 0.06, "hold_mate": 0.15,
     "throw_below": 3.75,
     "bidder_trumps": 1.35, "luck": 0.09, "card_point": 0.07, "to_fall": 0.54, "tempo": -0.15, "power": 0.3,
-    "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28, "ruffed": 0.26, "rescue": 0.2, "smear": 0.18,
-    "draw": 0.15, "draw_long": 0.04, "draw_against": -0.09, "void": 0.09,
+    "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28, "ruffed": 0.38, "rescue": 0.2, "smear": 0.18,
+    "draw": 0.3, "cash": 0.3, "draw_against": 0.0, "void": 0.09,
 }  # fmt: skip
 
 
@@ -264,7 +264,6 @@ def makes_point(card: int, t: Tables, trump: int) -> bool:
 
 
 # --- What the points are worth -----------------------------------------------------------------------------------
-# TODO
 
 
 @kernel
@@ -366,7 +365,10 @@ def brings(card: int, t: Tables, h: Habits, s: Sight) -> float:
     total += h.tempo * s.takers[0]
     if leads and suit == s.trump and s.trumps_out > 0:
         if s.bidder % t.teams == 0:
-            total += h.draw + h.draw_long * (count(s.hand & t.suit_cards[s.trump, s.trump]) - 2)
+            num_trumps = count(s.hand & t.suit_cards[s.trump, s.trump])
+            total += h.draw
+            if num_trumps >= 3 and h.above[s.trump, card] & s.unseen == 0:
+                total += h.cash
         else:
             total += h.draw_against
     if leads:

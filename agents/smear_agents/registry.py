@@ -1,4 +1,4 @@
-"""Agents by name, as on the command line: `random`, `greedy`, or `package.module:Class` for anybody else's."""
+"""Agents by name, as on the command line: `random`, `greedy`, `club`, or `package.module:Class` for anybody else's."""
 
 import difflib
 import importlib
