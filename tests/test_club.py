@@ -47,7 +47,7 @@ def see(agent: ClubAgent, table: Table, sight: np.ndarray) -> None:
     see_hand(view, mask, t, o, s)
     see_bids(view, t, o, s)
     see_table(view, t, o, s)
-    guess_hands(view, t, o, s, 1.0)
+    guess_hands(view, t, o, s)
 
 
 # --- Bidding -----------------------------------------------------------------------------------------------------
