@@ -68,10 +68,10 @@ HABITS = np.dtype(
 Habits: TypeAlias = Any
 """One row of `HABITS`, as kernels get it."""
 
-# What the parts of a hand are worth was fitted to the points that the bidder's team made in 40,000 deals of club against
-# itself, the lowest bid of Schmier or 3 in Four Point forced on a seat drawn at random. Thresholds and the weights of
-# the play were then moved, one at a time, for as long as that won more points in duplicate matches against the old
-# ones: the same deals played with each team in turn in each team's seats. All play well only together.
+# What the parts of a hand are worth was fitted to the points that the bidder's team made in 40,000 deals of club among
+# itself, in which a seat drawn at random bought the bid at 3. Thresholds and the weights of the play were then moved,
+# one at a time, as long as that won points in duplicate matches against club without the move: the same deals, once
+# with each team in the seats of the other side. In Four Point the threshold of 2 is in truth that of opening with 3.
 BIDS_WITH_BAUERS = {
     "start": 1.25, "trump": 0.11, "ace": 1.41, "king": 0.42, "queen": 0.29, "jack": 0.45, "left": 0.37, "ten": 0.15,
     "low": 0.76, "joker": 0.05, "side_ace": 0.0,
@@ -88,7 +88,7 @@ HABITS_WITH_BAUERS = {
     "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
     "throw_below": 3.75,
     "luck": 0.25, "card_point": 0.021, "to_fall": 0.36,
-    "tempo": 0.0, "power": 0.27, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
+    "tempo": -0.15, "power": 0.27, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
     "ruffed": 0.26, "rescue": 0.12, "smear": 0.3, "draw": 0.1, "cash": 0.8, "void": 0.15,
 }  # fmt: skip
 HABITS_WITHOUT_BAUERS = {
