@@ -88,7 +88,7 @@ HABITS_WITH_BAUERS = {
     "hold_ace": 3.0, "hold_king": -0.1, "hold_queen": 0.0, "hold_ten": 0.0, "hold_rank": 0.0, "hold_mate": 0.1,
     "throw_below": 3.75,
     "luck": 0.25, "card_point": 0.021, "to_fall": 0.36,
-    "tempo": -0.15, "power": 0.27, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
+    "tempo": 0.0, "power": 0.27, "hunter": 0.15, "trump_falls": 0.5, "plain_falls": 0.28,
     "ruffed": 0.26, "rescue": 0.12, "smear": 0.3, "draw": 0.1, "cash": 0.8, "void": 0.15,
 }  # fmt: skip
 HABITS_WITHOUT_BAUERS = {
