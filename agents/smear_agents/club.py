@@ -68,10 +68,10 @@ HABITS = np.dtype(
 Habits: TypeAlias = Any
 """One row of `HABITS`, as kernels get it."""
 
-# What the parts of a hand are worth was fitted to the points that the bidder's team made in 40,000 deals of club against
-# itself, the lowest bid of Schmier or 3 in Four Point forced on a seat drawn at random. Thresholds and the weights of
-# the play were then moved, one at a time, for as long as that won more points in duplicate matches against the old
-# ones: the same deals played with each team in turn in each team's seats. All play well only together.
+# What the parts of a hand are worth was fitted to the points that the bidder's team made in 40,000 deals of club among
+# itself, in which a seat drawn at random bought the bid at 3. Thresholds and the weights of the play were then moved,
+# one at a time, as long as that won points in duplicate matches against club without the move: the same deals, once
+# with each team in the seats of the other side. In Four Point the threshold of 2 is in truth that of opening with 3.
 BIDS_WITH_BAUERS = {
     "start": 1.25, "trump": 0.11, "ace": 1.41, "king": 0.42, "queen": 0.29, "jack": 0.45, "left": 0.37, "ten": 0.15,
     "low": 0.76, "joker": 0.05, "side_ace": 0.0,
