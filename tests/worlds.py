@@ -1,6 +1,7 @@
 """Every deal that agrees with what a seat knows late in the play, one by one: the rules read anew, for tests."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -52,41 +53,47 @@ def goes_back_to_six(g: np.record, rules: GameRules) -> int:
 def worlds(hidden: np.ndarray, rules: GameRules, seat: int, limit: int = 5000) -> list[World]:
     """All deals that agree with a hidden record of the play whose trump is known; none if they are more."""
     g, t = hidden[0], make_tables(rules)[0]
-    seen = set(cards_in(int(np.bitwise_or.reduce([*g.played, *g.hand, *g.discards]))))
-    unseen = [int(card) for card in t["deck"][: rules.deck_size] if card not in seen]
+    pack = {int(card) for card in t["deck"][: rules.deck_size]}
+    unseen = pack - set(cards_in(int(np.bitwise_or.reduce([*g.played, *g.hand, *g.discards]))))
     trumps = set(cards_in(int(t["suit_cards"][g.trump, g.trump])))
-    protected = set(cards_in(int(t["protected"][g.trump])))
-    owner = goes_back_to_six(g, rules)
     rooms = sizes(g, rules, seat)
     rooms.append(len(unseen) - sum(rooms))
     never: list[set[int]] = []
-    for other, shown in enumerate(shown_voids(g, rules)):
-        never += [shown, protected if other == owner else trumps]
-    never.append(set())
-    unseen.sort(key=lambda card: -sum(card in cards for cards in never))  # those with the fewest places first
+    for shown in shown_voids(g, rules):
+        never += [shown, trumps]
+    found = list(itertools.islice(lay(unseen, rooms, [*never, set()]), limit + 1))
+    if len(found) > limit:
+        return []
+    owner = goes_back_to_six(g, rules)
+    if owner not in (NOBODY, seat) and trumps.issuperset(cards_in(int(g.played[owner]))):
+        never[2 * owner] = never[2 * owner] | (pack - trumps)
+        never[2 * owner + 1] = set(cards_in(int(t["protected"][g.trump])))
+        more = lay(unseen, rooms, [*never, set()])
+        more = (world for world in more if not trumps.isdisjoint(world[2 * owner + 1]))
+        found += itertools.islice(more, limit + 1)
+    return found if len(found) <= limit else []
+
+
+def lay(cards: Iterable[int], rooms: list[int], never: list[set[int]]) -> Iterator[World]:
+    """All ways to lay cards at places with room for so many, none where it may never lie."""
+    # Those that may lie at the fewest places come first, so that few ways have to be given up.
+    in_order = sorted(cards, key=lambda card: (-sum(card in banned for banned in never), card))
     piles: list[list[int]] = [[] for _ in rooms]
+    fitting = [[sum(card not in banned for card in in_order[k:]) for banned in never] for k in range(len(in_order) + 1)]
 
-    def may_discard_trumps() -> bool:
-        return trumps.issuperset([*piles[2 * owner], *cards_in(int(g.played[owner]))])
-
-    def lay(k: int) -> Iterator[World]:
-        if k == len(unseen):
-            unknown = owner not in (NOBODY, seat)
-            if not unknown or trumps.isdisjoint(piles[2 * owner + 1]) or may_discard_trumps():
-                yield tuple(tuple(sorted(pile)) for pile in piles)
+    def lay_from(k: int) -> Iterator[World]:
+        if k == len(in_order):
+            yield tuple(tuple(sorted(pile)) for pile in piles)
+            return
+        if any(room - len(pile) > fit for room, pile, fit in zip(rooms, piles, fitting[k], strict=True)):
             return
         for place, room in enumerate(rooms):
-            if len(piles[place]) < room and unseen[k] not in never[place]:
-                piles[place].append(unseen[k])
-                yield from lay(k + 1)
+            if len(piles[place]) < room and in_order[k] not in never[place]:
+                piles[place].append(in_order[k])
+                yield from lay_from(k + 1)
                 piles[place].pop()
 
-    found = []
-    for world in lay(0):
-        found.append(world)
-        if len(found) > limit:
-            return []
-    return found
+    return lay_from(0)
 
 
 def world_of(full: np.ndarray, rules: GameRules, seat: int) -> World:
