@@ -116,6 +116,17 @@ def test_bench_prints_the_rows_agreed(capsys: pytest.CaptureFixture[str]) -> Non
     assert {row["batch"] for row in rows if row["name"] == "games"} >= {1024, 8192}
 
 
+@pytest.mark.slow
+@pytest.mark.jit
+def test_bench_measures_the_solver_too(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(out(capsys, "bench", "solver", "-n", "2", "--json", "--quiet"))["rows"]
+    assert {(row["game"], row["tricks_left"]) for row in rows} == {
+        (game, tricks) for game in ("schmier", "four_point") for tricks in range(1, 7)
+    }
+    assert all(0 <= row["ms_median"] <= row["ms_max"] and row["positions"] == 2 for row in rows)
+    assert "tricks left" in out(capsys, "bench", "solver", "-n", "1")
+
+
 def test_doctor_plays_every_game(capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads(out(capsys, "doctor", "--json"))
     assert set(report["games"].values()) == {"ok"}

@@ -371,6 +371,19 @@ def test_a_player_that_hangs_ends_with_its_parent() -> None:
     process.communicate(timeout=20)
 
 
+def test_workers_end_with_their_parent() -> None:
+    """A killed evaluation leaves no process behind."""
+    words = ["eval", "random", "random", "--game", "schmier", "--deals", "300000", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "smear_train", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=6)
+    process.kill()
+    # The pipe is closed by the last process that holds it: a worker.
+    process.communicate(timeout=20)
+
+
 def test_a_tally_of_tables_without_a_process_left_behind() -> None:
     tables = Tables(Setup(FOUR_POINT, "faulty:ReturnsNoneAtFirstBid", "greedy", 2).plan())
     tables.play(0, 2)

@@ -17,6 +17,10 @@ import pytest
 import smear_agents
 import smear_env
 import smear_train
+from smear_agents.club import HABITS
+from smear_agents.club_bids import BIDS
+from smear_agents.scripted import WORTH
+from smear_agents.sight import SIGHT
 from smear_env import PRESETS, Games, _jit
 from smear_env.observe import LAYOUT
 from smear_env.rules import TABLES
@@ -106,7 +110,7 @@ def test_versions_agree() -> None:
 
 def test_no_field_of_a_record_hides_behind_an_attribute_of_numpys() -> None:
     """Un-jitted, `g.size` would be NumPy's size and not the field."""
-    for dtype in (GAME, TABLES, LAYOUT, smear_agents.scripted.WORTH):
+    for dtype in (GAME, TABLES, LAYOUT, WORTH, SIGHT, BIDS, HABITS):
         assert not set(dtype.names) & set(dir(np.zeros(1, dtype.fields[dtype.names[0]][0])[0])), dtype.names
         assert not set(dtype.names) & set(dir(np.void(b""))), dtype.names
 
@@ -122,7 +126,7 @@ def trajectory() -> str:
     for rules in PRESETS.values():
         games = Games(rules, 4, seed=11)
         games.reset()
-        agents = smear_agents.make_agents((["greedy", "random"] * 3)[: rules.players], rules, seed=5)
+        agents = smear_agents.make_agents((["club", "greedy", "random"] * 2)[: rules.players], rules, seed=5)
         for _ in range(80):
             pairs = zip(games.seats, games.observations, games.action_masks, strict=True)
             games.step([agents[seat].act(view, mask) for seat, view, mask in pairs])

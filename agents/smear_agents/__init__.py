@@ -1,19 +1,32 @@
-"""Players for the games of smear_env: the interface of an agent, a registry of names, and scripted players."""
+"""Players for the games of smear_env: the interface of an agent, names for them, scripted ones, search; exact play."""
 
 from smear_agents.agent import Agent, GameAgent
+from smear_agents.club import ClubAgent
+from smear_agents.double_dummy import Solution, solve
+from smear_agents.equity import MatchEquity
+from smear_agents.expert import ExpertAgent
 from smear_agents.registry import AGENTS, make_agent, make_agents, seat_seed
 from smear_agents.scripted import GreedyAgent, RandomAgent
+from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
 from smear_env.gym_env import decide, game_sight
 
 __all__ = [
     "AGENTS",
     "Agent",
+    "CheaterAgent",
+    "ClubAgent",
+    "ExpertAgent",
     "GameAgent",
     "GreedyAgent",
+    "IsmctsAgent",
+    "MatchEquity",
+    "PimcAgent",
     "RandomAgent",
+    "Solution",
     "decide",
     "game_sight",
     "make_agent",
     "make_agents",
     "seat_seed",
+    "solve",
 ]

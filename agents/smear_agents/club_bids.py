@@ -32,7 +32,7 @@ BIDS = np.dtype(
                 # What a hand has to be worth for a bid, by the bid; those that no game has bear nothing.
                 ("bears", "f8", MAX_BID + 1),
                 ("shut_out", "f8"),  # so much more for one bid higher than it has to be, to leave others less room
-                ("to_come", "f8"),  # so much more for each seat of another team that may still bid
+                ("race", "f8"),  # so much less for each other team that a point or two without risk take to the target
                 ("over_partner", "f8"),  # so much more for outbidding the partner
                 ("last_chance", "f8"),  # so much less when all others have passed: else nobody plays
                 ("stop_winner", "f8"),  # so much less against a team that wins the game by making its bid
@@ -125,14 +125,20 @@ def reluctance(s: Sight, t: Tables, w: Bids) -> float:
     more = 0.0
     if s.bidder != NOBODY and s.bidder % t.teams == 0:
         more += w.over_partner
-    for k in range(1, s.dealer + 1):
-        if k % t.teams != 0:
-            more += w.to_come
+    for team in range(1, t.teams):
+        if is_near_home(team, s, t):
+            more -= w.race
     if s.bidder == NOBODY and s.dealer == 0:
         more -= w.last_chance
     if would_win(s, t):
         more -= w.stop_winner
     return more
+
+
+@kernel
+def is_near_home(team: int, s: Sight, t: Tables) -> bool:
+    """Whether the points that a team makes against the bidder are likely to win it the game."""
+    return not t.bidder_only and t.defender_cap >= t.target and s.scores[team] + 2 >= t.target
 
 
 @kernel

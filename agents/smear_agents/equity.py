@@ -15,9 +15,9 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_env import GameRules
 from smear_env._jit import int64
-from smear_env.rules import NOBODY, differences, make_tables
+from smear_env.rules import NOBODY, Tables, differences, make_tables
 from smear_env.scoring import winning_teams
-from smear_env.state import new_games
+from smear_env.state import Game, new_games
 
 SWEEPS = 200
 """Most sweeps over all scores; far fewer are needed."""
@@ -177,3 +177,25 @@ def count_of(bits: int, n: int) -> int:
     for k in range(n):
         total += (bits >> k) & 1
     return total
+
+
+@kernel
+def chance_after(
+    g: Game, t: Tables, table: np.ndarray, size: int, dealer: int, bidder: int, made_bid: bool, team: int
+) -> float:
+    """A team's chance once a deal has been scored and g.scores changed, all by team, `bidder` NOBODY if thrown in.
+
+    `table` is that of `MatchEquity`, laid flat to (scores, teams), `size` the scores of one team in it, `dealer` the
+    team that dealt.
+    """
+    if bidder != NOBODY:
+        winners = int64(winning_teams(g, t, bidder, made_bid))
+        if winners:
+            return ((winners >> team) & 1) / count_of(winners, t.teams)
+        dealer += 1
+    lowest = -(size // 2)
+    index = int64(0)
+    for k in range(t.teams):
+        score = min(max(int64(g.scores[(dealer + k) % t.teams]), lowest), lowest + size - 1)
+        index = index * size + score - lowest
+    return table[index, (team - dealer) % t.teams]

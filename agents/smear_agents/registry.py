@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from smear_agents.agent import Agent
 from smear_agents.club import ClubAgent
+from smear_agents.expert import ExpertAgent
 from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
 from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
@@ -34,6 +35,7 @@ AGENTS = {
     "random": Entry(RandomAgent, "any legal action, all equally likely"),
     "greedy": Entry(GreedyAgent, "bids on trumps and honours, takes tricks that hold points cheaply, else throws low"),
     "club": Entry(ClubAgent, "counts cards, knows who is void, weighs what each card is likely to bring"),
+    "expert": Entry(ExpertAgent, "club, that bids by the chance to win the game and plays the last tricks exactly"),
     "pimc": Entry(PimcAgent, "deals the hidden cards anew N times, searches each deal, takes the mean", "N"),
     "ismcts": Entry(IsmctsAgent, "grows one tree over N deals of the hidden cards", "N"),
     "cheater": Entry(CheaterAgent, "sees all cards: no player, but a bound for the others"),

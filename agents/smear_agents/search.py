@@ -12,8 +12,8 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_agents.agent import GameAgent
 from smear_agents.club import SIGHT, ClubAgent, club_action
-from smear_agents.double_dummy import SCORE, evaluate, new_memory
 from smear_agents.scripted import digest
+from smear_agents.two_sides import SCORE, evaluate, new_memory
 from smear_env import GameRules
 from smear_env._jit import buffer_of, int64
 from smear_env.actions import BID_1, DONE, NUM_ACTIONS, PASS, TRUMP_CLUBS
@@ -29,6 +29,12 @@ EXACT_TRICKS = {2: 5, 3: 4}
 
 CANDIDATES = 5
 """Deals of the hidden cards of which the one is taken that explains the bids, the trump and the exchange best."""
+
+SUM, GAIN, SQUARE = range(3)
+"""Rows of what is summed up for each action."""
+
+DOUBT = 1.0
+"""Standard errors by which an action has to be ahead of what club does. Without it the luckiest action is taken."""
 
 
 class Kit(NamedTuple):
@@ -101,25 +107,25 @@ class PimcAgent(SearchAgent):
         super().__init__(rules, seed)
         self.num_worlds = worlds
         self.exact_tricks = EXACT_TRICKS[rules.teams]
+        self._totals = np.zeros((3, NUM_ACTIONS))
 
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""
         actions = np.empty(len(games), np.int64)
-        totals = np.zeros(NUM_ACTIONS)
-        pimc_actions(self._kit, games, seats, self._states(games), self.num_worlds, self.exact_tricks, totals, actions)
+        gains, states = np.zeros(NUM_ACTIONS), self._states(games)
+        pimc_actions(self._kit, games, seats, states, self.num_worlds, self.exact_tricks, self._totals, gains, actions)
         return actions
 
     def weigh(self, games: np.ndarray, seats: np.ndarray) -> list[dict[int, float]]:
         """For each game what each legal action comes to: the change of the own team's score less the others' mean."""
         weighed = []
-        totals = np.zeros(NUM_ACTIONS)
         for i, state in enumerate(self._states(games)):
+            usual = club_choice(self._kit, games[i])
             found = weigh_actions(
-                self._kit, games[i : i + 1], seats[i], state, self.num_worlds, self.exact_tricks, totals
+                self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, self.exact_tricks, self._totals
             )
             scale = max(found, 1) * (self.rules.teams - 1)
-            legal = legal_list(games[i])
-            weighed.append({action: float(totals[action]) / scale for action in legal})
+            weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal_list(games[i])})
         return weighed
 
 
@@ -305,9 +311,19 @@ def find_world(k: Kit, hidden: np.ndarray, seat: int, state: np.uint64) -> bool:
 
 @kernel
 def weigh_actions(
-    k: Kit, hidden: np.ndarray, seat: int, state: np.uint64, num_worlds: int, exact_tricks: int, totals: np.ndarray
+    k: Kit,
+    hidden: np.ndarray,
+    seat: int,
+    state: np.uint64,
+    usual: int,
+    num_worlds: int,
+    exact_tricks: int,
+    totals: np.ndarray,
 ) -> int:
-    """Writes the sum over worlds of what each legal action comes to; returns how many worlds there were."""
+    """Writes what each legal action comes to, summed over worlds; returns how many worlds there were.
+
+    totals[SUM] is that, totals[GAIN] what it gains over the usual action, totals[SQUARE] the squares of those gains.
+    """
     totals[:] = 0
     found = 0
     for _ in range(num_worlds):
@@ -318,8 +334,22 @@ def weigh_actions(
         weigh_world(k, exact_tricks)
         for action in range(NUM_ACTIONS):
             if legal_word(hidden[0], action):
-                totals[action] += k.values[action]
+                gain = k.values[action] - k.values[usual]
+                totals[SUM, action] += k.values[action]
+                totals[GAIN, action] += gain
+                totals[SQUARE, action] += gain * gain
     return found
+
+
+@kernel
+def sure_gains(totals: np.ndarray, found: int, doubt: float, gains: np.ndarray) -> None:
+    """Writes what each action gains over the usual one, less so many standard errors of that."""
+    for action in range(NUM_ACTIONS):
+        gains[action] = 0.0
+        if found > 1 and totals[SQUARE, action] > 0:
+            mean = totals[GAIN, action] / found
+            spread = max(totals[SQUARE, action] / found - mean * mean, 0.0)
+            gains[action] = mean - doubt * np.sqrt(spread / (found - 1))
 
 
 @kernel
@@ -349,6 +379,7 @@ def pimc_actions(
     num_worlds: int,
     exact_tricks: int,
     totals: np.ndarray,
+    gains: np.ndarray,
     actions: np.ndarray,
 ) -> None:
     """Writes pimc's action for each game, hidden for its seat."""
@@ -356,8 +387,9 @@ def pimc_actions(
         actions[i] = only_action(games[i])
         if actions[i] == NOBODY:
             usual = club_choice(k, games[i])
-            weigh_actions(k, games[i : i + 1], seats[i], states[i], num_worlds, exact_tricks, totals)
-            actions[i] = best_of(games[i], totals, usual)
+            found = weigh_actions(k, games[i : i + 1], seats[i], states[i], usual, num_worlds, exact_tricks, totals)
+            sure_gains(totals, found, DOUBT, gains)
+            actions[i] = best_of(games[i], gains, usual)
 
 
 @kernel

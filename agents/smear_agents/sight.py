@@ -171,11 +171,11 @@ def see_points(view: np.ndarray, t: Tables, o: Layout, s: Sight) -> None:
 
 
 @kernel
-def guess_hands(view: np.ndarray, t: Tables, o: Layout, s: Sight, bidder_trumps: float) -> None:
+def guess_hands(view: np.ndarray, t: Tables, o: Layout, s: Sight) -> None:
     """How likely each seat holds a given unseen trump, or a given unseen plain card.
 
-    Every seat has kept the trumps it got to see, so its share of them grows with the cards it has been given; the
-    bidder's besides, by a factor, since he named the suit.
+    Every seat has kept the trumps it got to see, so its share of them grows with the cards it has been given. That
+    the bidder holds more of them is left out: it made no difference to the play.
     """
     trumps = t.suit_cards[s.trump, s.trump]
     s.trumps_out = count(s.unseen & trumps)
@@ -195,8 +195,6 @@ def guess_hands(view: np.ndarray, t: Tables, o: Layout, s: Sight, bidder_trumps:
             given += t.widow
         if k > 0 and not (s.voids[k] >> s.trump) & 1:
             s.trump_share[k] = float(given * s.cards_left[k]) / t.hand_cards
-            if k == s.bidder:
-                s.trump_share[k] *= bidder_trumps
     if t.max_discard and s.trump_share[s.dealer] > 0.0:
         s.trump_share[s.dealer] *= float(t.hand_cards + stock - drawn) / t.hand_cards
     total = hidden

@@ -199,8 +199,7 @@ class _Child:
 
 def _serve(connection: "multiprocessing.connection.Connection", name: str, rules: GameRules, seed: int) -> None:
     """The life of a player's own process: makes its agents, answers calls, ends with its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    live_as_child()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what it prints is no result of ours
     try:
         agents = [make_agent(name, rules, seat_seed(seed, seat)) for seat in range(rules.players)]
@@ -221,8 +220,13 @@ def _serve(connection: "multiprocessing.connection.Connection", name: str, rules
             connection.send(("failed", str(fault)))
 
 
+def live_as_child() -> None:
+    """Leaves Ctrl-C to the parent, and ends this process once the parent has gone, even while a player hangs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
 def _end_with_parent() -> None:
-    """Ends this process once its parent has gone, even while a player hangs."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

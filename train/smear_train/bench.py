@@ -1,4 +1,4 @@
-"""How fast the environments are, on one core: medians of several runs, all in one process."""
+"""How fast the environments and the exact solver are, on one core, all in one process."""
 
 import statistics
 import time
@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from smear_env import Games, Sampler, four_point_v0, make_rules, schmier_v0
+from smear_agents import decide, make_agents
+from smear_agents.double_dummy import POINTS, best_action, new_memory
+from smear_agents.two_sides import NODES
+from smear_env import GameRules, Games, Sampler, four_point_v0, make_rules, schmier_v0
 from smear_env.games import play_random
 from smear_env.observe import observation_size
+from smear_env.rules import NOBODY, PLAY, make_tables
 
 GAMES = {"schmier": schmier_v0, "four_point": four_point_v0}
 BATCHES = (1, 64, 1024, 8192, 65536)
+TABLE_BITS = 18  # of the solver: 4 MB
 
 
 def bench(seconds: float, runs: int) -> Iterator[dict[str, Any]]:
@@ -108,11 +113,73 @@ def _aec_loop(env: Any) -> Callable[[int], float]:
     return loop
 
 
+def bench_solver(num_positions: int, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """A row for each game and number of tricks left: how long it takes to find a best action and its value.
+
+    A row has name, game, tricks_left, positions, nodes (mean) and the milliseconds ms_mean, ms_median, ms_p95,
+    ms_max. Positions come before the lead to a trick, out of deals that `greedy` plays from the auction on. The value
+    is the points of the actor's side, with the others all together against the bidder's team.
+
+    Args:
+        num_positions: of each kind.
+        seed: of the deals.
+    """
+    for game in GAMES:
+        rules = make_rules(game)
+        tables, memory = make_tables(rules), new_memory(TABLE_BITS)
+        leads = _leads(rules, num_positions, seed)
+        best_action(leads[0], 0, tables, POINTS, memory)  # compiles
+        for tricks, games in enumerate(leads):
+            times, nodes = np.zeros(len(games)), np.zeros(len(games))
+            for i in range(len(games)):
+                memory[NODES] = 0
+                began = time.perf_counter()
+                best_action(games, i, tables, POINTS, memory)
+                times[i] = 1000 * (time.perf_counter() - began)
+                nodes[i] = memory[NODES]
+            yield {
+                "name": "solver",
+                "game": game,
+                "tricks_left": rules.hand_cards - tricks,
+                "positions": len(games),
+                "nodes": round(nodes.mean()),
+                "ms_mean": round(float(times.mean()), 3),
+                "ms_median": round(float(np.median(times)), 3),
+                "ms_p95": round(float(np.percentile(times, 95)), 3),
+                "ms_max": round(float(times.max()), 3),
+            }
+
+
+def _leads(rules: GameRules, num_deals: int, seed: int) -> list[np.ndarray]:
+    """The positions before each lead of some deals that `greedy` plays, by the number of the trick."""
+    games = Games(rules, num_deals, seed, autoreset=False)
+    games.reset()
+    agents = make_agents(["greedy"], rules, seed)
+    found: list[list[np.ndarray]] = [[] for _ in range(rules.hand_cards)]
+    while any(len(leads) < num_deals for leads in found):
+        for i in np.flatnonzero((games.records["phase"] == PLAY) & (games.records["trick_size"] == 0)):
+            leads = found[games.records["tricks"][i]]
+            if len(leads) < num_deals:
+                leads.append(games.records[i : i + 1].copy())
+        actions = np.zeros(num_deals, np.int64)
+        for seat, agent in enumerate(agents):
+            rows = np.flatnonzero(games.seats == seat)
+            if rows.size:
+                actions[rows] = decide(agent, games, rows)
+        games.step(actions)
+        if (games.seats == NOBODY).any():
+            games.reset()
+    return [np.concatenate(leads) for leads in found]
+
+
 def format_rows(rows: list[dict[str, Any]]) -> str:
-    """The rows as a table of text."""
+    """The rows of `bench` or of `bench_solver` as a table of text."""
     head = ("what", "game", "batch", "decisions/s", "lowest", "highest", "bytes")
     keys = ("name", "game", "batch", "decisions_per_s", "lowest_per_s", "highest_per_s", "obs_bytes")
-    table = [head, *(tuple(f"{row[key]:,}" if isinstance(row[key], int) else row[key] for key in keys) for row in rows)]
+    if "nodes" in rows[0]:
+        head = ("what", "game", "tricks left", "positions", "nodes", "ms mean", "median", "p95", "highest")
+        keys = tuple(rows[0])
+    table = [head, *(tuple(row[key] if isinstance(row[key], str) else f"{row[key]:,}" for key in keys) for row in rows)]
     widths = [max(len(line[i]) for line in table) for i in range(len(head))]
     lines = (
         "  ".join(

@@ -61,7 +61,11 @@ def _parser() -> Parser:
         "-n", type=int, default=200, metavar="N", help="deals of self-play that show how it bids (default 200)"
     )
     sub.add_argument("--show", action="store_true", help="print every position that it failed")
-    sub = verb("bench", _bench, "measure decisions per second on one core")
+    sub = verb("bench", _bench, "measure decisions per second on one core, or the exact solver")
+    sub.add_argument(
+        "what", nargs="?", choices=("speed", "solver"), default="speed", help="what to measure (default speed)"
+    )
+    sub.add_argument("-n", type=int, default=200, metavar="N", help="solver: positions of each kind (default 200)")
     sub.add_argument("--seconds", type=float, default=0.5, help="length of one run (default 0.5)")
     sub.add_argument("--runs", type=int, default=5, help="runs of each, of which the median is shown (default 5)")
     verb("doctor", _doctor, "check the installation and print what a bug report needs")
@@ -224,15 +228,16 @@ def _probe(arguments: argparse.Namespace) -> int:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from smear_train.bench import bench, format_rows
+    from smear_train.bench import bench, bench_solver, format_rows
 
-    if arguments.runs < 1 or arguments.seconds <= 0:
-        raise UsageError("--runs and --seconds must be more than 0")
+    if arguments.runs < 1 or arguments.seconds <= 0 or arguments.n < 1:
+        raise UsageError("--runs, --seconds and -n must be more than 0")
     rows = []
-    for row in bench(arguments.seconds, arguments.runs):
+    to_come = bench_solver(arguments.n) if arguments.what == "solver" else bench(arguments.seconds, arguments.runs)
+    for row in to_come:
         rows.append(row)
         if not arguments.quiet:
-            sys.stderr.write(f"{row['name']} {row['game']} {row['batch']}: {row['decisions_per_s']:,} decisions/s\n")
+            sys.stderr.write(" ".join(str(value) for value in list(row.values())[:4]) + "\n")
     return print_result(arguments, {"rows": rows}, format_rows(rows))
 
 

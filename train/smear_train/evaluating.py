@@ -59,12 +59,16 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument("--allow-cheaters", action="store_true", help="let agents in that see what is hidden")
     sub.add_argument("-o", "--out", metavar="FOLDER", help="write tournament.json, pairs.csv and ratings.csv there")
     add_time_limit(sub)
-    sub = verb("fit-equity", _fit_equity, "measure how deals end, from which the chance of winning a game is computed")
-    sub.add_argument("--agent", default="club", help="who plays at all seats (default club)")
-    add_game(sub, positional=False)
-    sub.add_argument("--deals", type=int, default=200_000, metavar="N", help="deals (default 200,000)")
-    sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
-    sub.add_argument("-o", "--out", required=True, metavar="FILE", help="where to write it")
+    for name, run, what in (
+        ("fit-equity", _fit_equity, "measure how deals end, from which the chance of winning a game is computed"),
+        ("fit-bids", _fit_bids, "measure what calls come to by what the hand is worth, for expert"),
+    ):
+        sub = verb(name, run, what)
+        sub.add_argument("--agent", default="club", help="who plays at all seats (default club)")
+        add_game(sub, positional=False)
+        sub.add_argument("--deals", type=int, default=200_000, metavar="N", help="deals (default 200,000)")
+        sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
+        sub.add_argument("-o", "--out", required=True, metavar="FILE", help="where to write it")
     sub = verb("report", _report, "one page (HTML) of all results and training runs in some folders")
     sub.add_argument("folders", nargs="+", metavar="FOLDER", help="with what they hold and the folders directly below")
     sub.add_argument("-o", "--out", default="report.html", metavar="FILE", help="the page (default report.html)")
@@ -165,15 +169,26 @@ def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
 def _fit_equity(arguments: argparse.Namespace) -> int:
     from smear_train.fitting import measure_outcomes
 
+    return _fit(arguments, measure_outcomes)
+
+
+def _fit_bids(arguments: argparse.Namespace) -> int:
+    from smear_train.fitting import measure_bids
+
+    return _fit(arguments, measure_bids)
+
+
+def _fit(arguments: argparse.Namespace, measure: Callable[..., dict[str, Any]]) -> int:
+    """Measures how deals end and writes it with the command that did."""
     rules = game_rules(arguments)
     if arguments.deals < 1:
         raise UsageError(f"--deals {arguments.deals} is not allowed; allowed: 1 or more")
     progress = Progress(arguments.deals, "deals", arguments.quiet)
     try:
-        result = measure_outcomes(rules, arguments.agent, arguments.deals, arguments.seed, progress)
+        result = measure(rules, arguments.agent, arguments.deals, arguments.seed, progress)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    words = ["smear", "fit-equity", "--agent", arguments.agent, "--game", arguments.game]
+    words = ["smear", arguments.verb, "--agent", arguments.agent, "--game", arguments.game]
     for option in arguments.rule:
         words += ["--rule", option]
     words += ["--deals", str(arguments.deals), "--seed", str(arguments.seed), "-o", arguments.out]
@@ -181,9 +196,8 @@ def _fit_equity(arguments: argparse.Namespace) -> int:
     rows = ",\n    ".join(json.dumps(row) for row in result["outcomes"])
     head = json.dumps({key: value for key, value in result.items() if key != "outcomes"}, indent=2)[:-2]
     Path(arguments.out).write_text(f'{head},\n  "outcomes": [\n    {rows}\n  ]\n}}\n', encoding="utf-8")
-    return print_result(
-        arguments, result, f"{len(result['outcomes'])} ways to end, of {result['deals']:,} deals scored"
-    )
+    text = f"{len(result['outcomes'])} ways to end, of {result['deals']:,} deals"
+    return print_result(arguments, result, text)
 
 
 def _parse_sprt(text: str | None) -> tuple[float, float] | None:

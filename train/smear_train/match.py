@@ -6,7 +6,6 @@ same however many processes share them.
 
 import hashlib
 import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,7 +17,7 @@ import numpy as np
 from smear_env import GameRules, Games
 from smear_env.games import Episode
 from smear_env.rules import KINDS, MAX_SEATS, NOBODY
-from smear_train.asking import FORFEIT, Player
+from smear_train.asking import FORFEIT, Player, live_as_child
 
 MAX_BID = 10
 
@@ -266,7 +265,7 @@ _tables: Tables
 
 def _begin_worker(plan: Plan) -> None:
     global _tables
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    live_as_child()
     _tables = Tables(plan)
 
 
