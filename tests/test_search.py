@@ -12,7 +12,7 @@ from smear_env.actions import action_text, legal_actions
 from smear_env.cards import cards_in
 from smear_env.resample import hide, hide_each, resample
 from smear_env.rules import NOBODY, PLAY, make_tables
-from smear_env.testing import Table, deal, midplay, position
+from smear_env.testing import Table, deal, position
 from smear_train.sim import play_out
 
 pytestmark = [pytest.mark.jit, pytest.mark.slow]
@@ -29,7 +29,8 @@ VARIANTS = {
 }
 MEMORY = new_memory()
 HONEST = ("pimc:2", "ismcts:8")
-SEARCHING = (*HONEST, "cheater")
+SEARCHING = (*HONEST, "cheater", "expert")
+IN_PLAY = [(name, variant) for name in SEARCHING for variant in VARIANTS if name != "expert" or variant in PRESETS]
 
 
 def play_deals(rules: GameRules, name: str, n: int, seed: int) -> None:
@@ -43,15 +44,13 @@ def play_deals(rules: GameRules, name: str, n: int, seed: int) -> None:
 # --- Legal actions -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(("name", "variant"), IN_PLAY)
 def test_only_legal_actions(name: str, variant: str) -> None:
     play_deals(VARIANTS[variant], name, 1, seed=1)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(("name", "variant"), IN_PLAY)
 def test_only_legal_actions_in_many_deals(name: str, variant: str) -> None:
     play_deals(VARIANTS[variant], name, 200, seed=2)
 
@@ -385,7 +384,7 @@ def test_deals_of_four_point_are_as_likely_as_counted(variant: str) -> None:
     ids=["nobody throws", "one throws three"],
 )
 def test_deals_of_schmier_are_as_likely_as_counted(throws: tuple[str, ...]) -> None:
-    """With voids, own discards, and the dealer's, which hold none of the five and no trump if he kept another (S-18)."""
+    """With voids, own discards, and the dealer's, that hold trumps only if he kept nothing else (S-17, S-18)."""
     cases = enumerated([late_schmier(seed, *throws) for seed in range(4)], 12, 6000)
     assert {seat == hidden[0].dealer for hidden, _, seat, _ in cases} >= {False}
     for hidden, rules, seat, all_worlds in cases[:: len(cases) // 5]:
