@@ -113,6 +113,8 @@ def test_cheaters_are_refused_unless_asked_for() -> None:
     parts = f"bid=random+exchange=random+play={name}"
     with pytest.raises(ValueError, match="allow-cheaters"):
         hold(replace(contest, agents=("random", parts)))
+    with pytest.raises(ValueError, match="'cheater' sees what is hidden"):
+        hold(replace(contest, agents=("random", "cheater")))
     allowed = hold(replace(contest, allow_cheaters=True))
     assert not allowed.tally.forfeited.any()
     assert "--allow-cheaters" in document(allowed)["command"]

@@ -22,8 +22,8 @@ from smear_env import GameRules
 class Entry(NamedTuple):
     """A name in the registry: what makes the agent, and what it does.
 
-    `make` is called with (rules, seed), and with the whole number after the colon where there is one; `argument` says
-    what that is, None that there is none.
+    `make` is called with (rules, seed), and with the whole number after the colon where the name has to have one;
+    `argument` says what that is, None that there is none.
     """
 
     make: Callable[..., Agent]
@@ -57,7 +57,7 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     Raises:
         ValueError: no such agent.
     """
-    if name in AGENTS:
+    if name in AGENTS and AGENTS[name].argument is None:
         return AGENTS[name].make(rules, seed)
     if "=" in name:
         return make_phased(

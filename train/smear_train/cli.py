@@ -19,6 +19,7 @@ from smear_train.console import (
     Progress,
     UsageError,
     add_game,
+    check_seed,
     check_seed_and_count,
     format_table,
     game_rules,
@@ -61,6 +62,14 @@ def _parser() -> Parser:
         "-n", type=int, default=200, metavar="N", help="deals of self-play that show how it bids (default 200)"
     )
     sub.add_argument("--show", action="store_true", help="print every position that it failed")
+    sub = verb("hint", _hint, "say what players would do in a position, and what each action comes to")
+    sub.add_argument("position", metavar="POSITION", help="a position file, .toml or .json (docs/hint.md)")
+    sub.add_argument("--agents", default="greedy,club,pimc:30", metavar="A,B,...", help="default greedy,club,pimc:30")
+    sub.add_argument("--seed", type=int, default=0, help="of the players' chance (default 0)")
+    sub.add_argument("--exact", action="store_true", help="also solve it with ALL CARDS KNOWN; only in the play")
+    sub.add_argument(
+        "--objective", choices=("score", "points", "margin", "made"), help="with --exact: of what (default score)"
+    )
     sub = verb("bench", _bench, "measure decisions per second on one core, or the exact solver")
     sub.add_argument(
         "what", nargs="?", choices=("speed", "solver"), default="speed", help="what to measure (default speed)"
@@ -225,6 +234,36 @@ def _probe(arguments: argparse.Namespace) -> int:
             f"{', '.join(failure.accepted)}. {failure.reason}"
         )
     return print_result(arguments, document, "\n".join([*parts, command]))
+
+
+def _hint(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from smear_train.hint import as_text, hint, load_position
+
+    check_seed(arguments.seed)
+    if arguments.objective and not arguments.exact:
+        raise UsageError("--objective is of --exact; give both")
+    objective = (arguments.objective or "score") if arguments.exact else None
+    try:
+        position = load_position(Path(arguments.position))
+        table = position.table()
+    except OSError as error:
+        raise UsageError(f"{arguments.position} cannot be read: {error.strerror or error}") from error
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{arguments.position}: {error}") from error
+    names = list(dict.fromkeys(arguments.agents.split(",")))
+    for name in names:
+        _check_agent(table.rules, name)
+    try:
+        found = hint(table, names, arguments.seed, objective)
+    except ValueError as error:
+        raise UsageError(f"{arguments.position}: {error}") from error
+    words = ["smear", "hint", arguments.position, "--agents", ",".join(names), "--seed", str(arguments.seed)]
+    words += ["--exact", "--objective", objective] if objective else []
+    document = {"position": arguments.position, **found, "command": shlex.join(words)}
+    print_result(arguments, document, "\n".join([as_text(found), document["command"]]))
+    return FAILED if any(one["fault"] for one in found["answers"]) else OK
 
 
 def _bench(arguments: argparse.Namespace) -> int:

@@ -53,10 +53,15 @@ def game_rules(arguments: argparse.Namespace) -> Any:
         raise UsageError(str(error)) from error
 
 
+def check_seed(seed: int) -> None:
+    """Raises UsageError for a seed out of range."""
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"--seed {seed} is not allowed; allowed: 0..2^64 - 1")
+
+
 def check_seed_and_count(arguments: argparse.Namespace) -> None:
     """Raises UsageError for a seed or a number of deals out of range."""
-    if not 0 <= arguments.seed < 2**64:
-        raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
+    check_seed(arguments.seed)
     if arguments.n < 1:
         raise UsageError(f"-n {arguments.n} is not allowed; allowed: 1 or more")
 
