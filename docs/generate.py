@@ -1,7 +1,9 @@
-"""Writes docs/tables.md and the table of docs/probes.md from the code: `make docs`."""
+"""Writes docs/tables.md, the table of docs/probes.md and the ladder of the README: `make docs`."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
@@ -11,6 +13,9 @@ from smear_train.probe import probes_table
 
 PAGE = Path(__file__).parent / "tables.md"
 PROBES = Path(__file__).parent / "probes.md"
+README = Path(__file__).parents[1] / "README.md"
+RESULTS = Path(__file__).parent / "results"
+"""What the commands of the README's ladder have printed with --json."""
 
 
 def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -44,6 +49,28 @@ def probes_page() -> str:
     return re.sub(r"^\| probe .*?\n(?!\|)", lambda _: rows, PROBES.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
+def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
+    """A row of the ladder from the document of an evaluation."""
+    won = ""
+    if result["win_rate"] is not None:
+        won = f"; games won {result['win_rate']:.1%} ({result['win_low']:.1%} to {result['win_high']:.1%})"
+    return (
+        f"{result['deals']:,} {result['episode']}s",
+        f"{result['mean']:+.3f} ({result['ci_low']:+.3f} to {result['ci_high']:+.3f}){won}",
+        f"{result['ms_per_decision_a']:.3g} / {result['ms_per_decision_b']:.3g}",
+        f"`{result['command'].removeprefix('smear ')}`",
+    )
+
+
+def readme() -> str:
+    """The README, its ladder made anew."""
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    head = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
+    rows = table(head, [ladder_row(result) for result in results])
+    return re.sub(r"^\| deals .*?\n(?!\|)", lambda _: rows, README.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
 if __name__ == "__main__":
+    README.write_text(readme(), encoding="utf-8")
     PROBES.write_text(probes_page(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

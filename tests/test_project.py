@@ -21,6 +21,7 @@ from smear_agents.club import HABITS
 from smear_agents.club_bids import BIDS
 from smear_agents.scripted import WORTH
 from smear_agents.sight import SIGHT
+from smear_agents import AGENTS
 from smear_env import PRESETS, Games, _jit
 from smear_env.observe import LAYOUT
 from smear_env.rules import TABLES
@@ -278,6 +279,14 @@ def test_tables_of_the_documentation_are_those_of_the_code(monkeypatch: pytest.M
     import generate
 
     assert generate.PAGE.read_text(encoding="utf-8") == generate.page(), "run `make docs`"
+    assert generate.README.read_text(encoding="utf-8") == generate.readme(), "run `make docs`"
+
+
+def test_the_readme_lists_the_agents() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, entry in AGENTS.items():
+        shown = f"{name}:{entry.argument}" if entry.argument else name
+        assert f"| `{shown}` | {entry.meaning} |\n" in readme
 
 
 def test_documents_name_no_path_of_a_machine_and_stand_alone() -> None:

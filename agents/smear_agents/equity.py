@@ -97,6 +97,12 @@ class MatchEquity:
         return chances
 
 
+@functools.lru_cache(maxsize=8)
+def shipped_equity(rules: GameRules) -> MatchEquity:
+    """The equity from the outcomes shipped, computed once in a process."""
+    return MatchEquity(rules)
+
+
 def _solve(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, int]:
     """The table of chances, and how many sweeps it took."""
     teams, size = rules.teams, 2 * rules.target

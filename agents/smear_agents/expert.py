@@ -9,16 +9,8 @@ import numpy as np
 
 from smear_agents._jit import kernel
 from smear_agents.club import write_worths
-from smear_agents.equity import MatchEquity, chance_after
-from smear_agents.search import (
-    Kit,
-    SearchAgent,
-    best_of,
-    club_choice,
-    only_action,
-    sure_gains,
-    weigh_actions,
-)
+from smear_agents.equity import chance_after, shipped_equity
+from smear_agents.search import Kit, SearchAgent, best_of, club_choice, only_action, searched_action
 from smear_env import GameRules
 from smear_env._jit import int64
 from smear_env.actions import BID_1, MAX_BID, NUM_ACTIONS, PASS
@@ -28,11 +20,9 @@ from smear_env.state import Game
 LAST_TRICKS = 3
 """Tricks left from which it plays exactly, on deals of the hidden cards."""
 WORLDS = 12
-"""Such deals."""
-DOUBT = 1.0
-"""Standard errors by which an action has to be ahead of club's there."""
+"""Such deals, as for `pimc`."""
 
-CLEARLY = 0.01
+CLEARLY = 0.03
 """Chance of winning the game by which a call has to be ahead of club's."""
 
 CALLS = MAX_BID + 1  # a pass, and the bids
@@ -91,7 +81,7 @@ class ExpertAgent(SearchAgent):
 
     def __init__(self, rules: GameRules, seed: int = 0) -> None:
         super().__init__(rules, seed)
-        self.equity = MatchEquity(rules)
+        self.equity = shipped_equity(rules)
         self._flat = self.equity.table.reshape(-1, rules.teams)
         self._bids = load_bid_table(rules)
         self._totals = np.zeros((3, NUM_ACTIONS))
@@ -190,6 +180,4 @@ def expert_actions(
         if g.phase == BID:
             actions[i] = expert_call(k, g, seat, actions[i], bids, table, size, gains)
         elif g.phase == PLAY and k.tables[0].hand_cards - g.tricks <= LAST_TRICKS:
-            found = weigh_actions(k, games[i : i + 1], seat, states[i], actions[i], WORLDS, LAST_TRICKS, totals)
-            sure_gains(totals, found, DOUBT, gains)
-            actions[i] = best_of(g, gains, actions[i])
+            actions[i] = searched_action(k, games[i : i + 1], seat, states[i], actions[i], WORLDS, LAST_TRICKS, totals)

@@ -24,7 +24,7 @@ from smear_env.resample import resample_game
 from smear_env.rules import BID, EXCHANGE, NOBODY, OVER, PLAY, TRUMP, Tables
 from smear_env.state import GAME, Game, new_games
 
-EXACT_TRICKS = {2: 5, 3: 4}
+EXACT_TRICKS = {2: 4, 3: 4}
 """Tricks left from which pimc plays exactly, by the number of teams; more would take too long."""
 
 CANDIDATES = 5
@@ -33,8 +33,11 @@ CANDIDATES = 5
 SUM, GAIN, SQUARE = range(3)
 """Rows of what is summed up for each action."""
 
-DOUBT = 1.0
+DOUBT = 0.7
 """Standard errors by which an action has to be ahead of what club does. Without it the luckiest action is taken."""
+
+SECOND_LOOK = 3
+"""An action that looks better than club's is compared with that in so many times as many deals more."""
 
 
 class Kit(NamedTuple):
@@ -97,6 +100,8 @@ class SearchAgent(GameAgent):
 class PimcAgent(SearchAgent):
     """Deals the hidden cards anew N times and takes the action that comes to most, on average.
 
+    It leaves what club does only for an action that is ahead beyond doubt, in `SECOND_LOOK` x N deals more.
+
     Args:
         rules: the rules of the game.
         seed: a whole number.
@@ -112,8 +117,9 @@ class PimcAgent(SearchAgent):
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""
         actions = np.empty(len(games), np.int64)
-        gains, states = np.zeros(NUM_ACTIONS), self._states(games)
-        pimc_actions(self._kit, games, seats, states, self.num_worlds, self.exact_tricks, self._totals, gains, actions)
+        pimc_actions(
+            self._kit, games, seats, self._states(games), self.num_worlds, self.exact_tricks, self._totals, actions
+        )
         return actions
 
     def weigh(self, games: np.ndarray, seats: np.ndarray) -> list[dict[int, float]]:
@@ -224,15 +230,18 @@ def legal_word(g: Game, action: int) -> bool:
 
 
 @kernel
-def weigh_world(k: Kit, exact_tricks: int) -> None:
-    """Writes what each legal action comes to in worlds[0], (teams - 1) times, to k.values."""
+def weigh_world(k: Kit, exact_tricks: int, one: int, other: int) -> None:
+    """Writes what each legal action comes to in worlds[0], (teams - 1) times, to k.values.
+
+    If `one` is an action, only of it and the other one.
+    """
     g, t = k.worlds[0], k.tables[0]
     if g.phase == PLAY and t.hand_cards - g.tricks <= exact_tricks:
         evaluate(k.worlds, 0, k.tables, SCORE, k.memory, k.values)
         return
     team = t.team_of[g.actor]
     for action in range(NUM_ACTIONS):
-        if legal_word(g, action):
+        if legal_word(g, action) and (one == NOBODY or action in (one, other)):
             begin_world(k, 1, 0)
             step(k.worlds[1], t, action)
             play_on(k, k.worlds[1])
@@ -331,7 +340,7 @@ def weigh_actions(
         if not find_world(k, hidden, seat, mix(state)):
             continue
         found += 1
-        weigh_world(k, exact_tricks)
+        weigh_world(k, exact_tricks, NOBODY, NOBODY)
         for action in range(NUM_ACTIONS):
             if legal_word(hidden[0], action):
                 gain = k.values[action] - k.values[usual]
@@ -342,14 +351,51 @@ def weigh_actions(
 
 
 @kernel
-def sure_gains(totals: np.ndarray, found: int, doubt: float, gains: np.ndarray) -> None:
-    """Writes what each action gains over the usual one, less so many standard errors of that."""
-    for action in range(NUM_ACTIONS):
-        gains[action] = 0.0
-        if found > 1 and totals[SQUARE, action] > 0:
-            mean = totals[GAIN, action] / found
-            spread = max(totals[SQUARE, action] / found - mean * mean, 0.0)
-            gains[action] = mean - doubt * np.sqrt(spread / (found - 1))
+def look_again(
+    k: Kit,
+    hidden: np.ndarray,
+    seat: int,
+    state: np.uint64,
+    usual: int,
+    rival: int,
+    num_worlds: int,
+    exact_tricks: int,
+    totals: np.ndarray,
+) -> int:
+    """Adds more worlds to what a rival gains over the usual action; returns how many."""
+    found = 0
+    for _ in range(num_worlds):
+        state = advance(state)
+        if find_world(k, hidden, seat, mix(state)):
+            found += 1
+            weigh_world(k, exact_tricks, usual, rival)
+            gain = k.values[rival] - k.values[usual]
+            totals[GAIN, rival] += gain
+            totals[SQUARE, rival] += gain * gain
+    return found
+
+
+@kernel
+def searched_action(
+    k: Kit,
+    hidden: np.ndarray,
+    seat: int,
+    state: np.uint64,
+    usual: int,
+    num_worlds: int,
+    exact_tricks: int,
+    totals: np.ndarray,
+) -> int:
+    """The action that gains most over the usual one, if it still does after a second look; else the usual one."""
+    found = weigh_actions(k, hidden, seat, state, usual, num_worlds, exact_tricks, totals)
+    rival = best_of(hidden[0], totals[GAIN], usual)
+    if rival == usual:
+        return usual
+    state = mix(state + np.uint64(1))
+    found += look_again(k, hidden, seat, state, usual, rival, SECOND_LOOK * num_worlds, exact_tricks, totals)
+    mean = totals[GAIN, rival] / found
+    spread = max(totals[SQUARE, rival] / found - mean * mean, 0.0)
+    return rival if mean > DOUBT * np.sqrt(spread / found) else usual
 
 
 @kernel
@@ -379,7 +425,6 @@ def pimc_actions(
     num_worlds: int,
     exact_tricks: int,
     totals: np.ndarray,
-    gains: np.ndarray,
     actions: np.ndarray,
 ) -> None:
     """Writes pimc's action for each game, hidden for its seat."""
@@ -387,9 +432,9 @@ def pimc_actions(
         actions[i] = only_action(games[i])
         if actions[i] == NOBODY:
             usual = club_choice(k, games[i])
-            found = weigh_actions(k, games[i : i + 1], seats[i], states[i], usual, num_worlds, exact_tricks, totals)
-            sure_gains(totals, found, DOUBT, gains)
-            actions[i] = best_of(games[i], gains, usual)
+            actions[i] = searched_action(
+                k, games[i : i + 1], seats[i], states[i], usual, num_worlds, exact_tricks, totals
+            )
 
 
 @kernel
@@ -400,7 +445,7 @@ def cheater_actions(k: Kit, games: np.ndarray, seats: np.ndarray, totals: np.nda
         if actions[i] == NOBODY:
             usual = club_choice(k, games[i])
             k.worlds[0] = games[i]
-            weigh_world(k, k.tables[0].hand_cards)
+            weigh_world(k, k.tables[0].hand_cards, NOBODY, NOBODY)
             for action in range(NUM_ACTIONS):
                 totals[action] = k.values[action]
             actions[i] = best_of(games[i], totals, usual)
