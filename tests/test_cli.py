@@ -201,7 +201,9 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert result.returncode == 0 and result.stderr == ""
 
 
-SHOWN = re.findall(r"```text\n(.*?\n(smear (?:sim|eval) .*?))\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+SHOWN = re.findall(
+    r"```text\n(.*?\n(smear (?:sim|eval) .*?))\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+)
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def load_position(path: Path) -> Position:
         ValueError: the file is not right; the message says where.
         OSError: it cannot be read.
     """
-    decode = {".toml": tomllib.loads, ".json": msgspec.json.decode}.get(path.suffix)
+    decode: Any = {".toml": tomllib.loads, ".json": msgspec.json.decode}.get(path.suffix)
     if decode is None:
         raise ValueError("a position is a file whose name ends in .toml or .json")
     data = decode(path.read_text(encoding="utf-8"))
