@@ -72,14 +72,14 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for name, seat in (("dealer", self.dealer), ("bidder", self.bidder)):
             if seat is not None and seat not in range(rules.players):
                 raise ValueError(f"{name} = {seat} is not allowed; allowed: a seat 0..{rules.players - 1}")
-        in_play = {
+        in_play: dict[str, Any] = {
             "tricks": self.tricks,
             "led": self.led,
             "discards": self.discards,
             "bidder": self.bidder,
             "bid": self.bid,
         }
-        from_deal = {"deck": self.deck, "stock": self.stock}
+        from_deal: dict[str, Any] = {"deck": self.deck, "stock": self.stock}
         foreign = in_play if self.trump is None else from_deal
         if given := [name for name, value in foreign.items() if value is not None]:
             raise ValueError(f"{', '.join(given)}: only {'with' if self.trump is None else 'without'} `trump`")
@@ -102,7 +102,7 @@ def load_position(path: Path) -> Position:
         ValueError: the file is not right; the message says where.
         OSError: it cannot be read.
     """
-    decode = {".toml": tomllib.loads, ".json": msgspec.json.decode}.get(path.suffix)
+    decode: Any = {".toml": tomllib.loads, ".json": msgspec.json.decode}.get(path.suffix)
     if decode is None:
         raise ValueError("a position is a file whose name ends in .toml or .json")
     data = decode(path.read_text(encoding="utf-8"))
