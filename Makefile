@@ -93,7 +93,7 @@ endef
 define pin
 @sed $(foreach pin,$(2),-e '/^$(firstword $(subst ==, ,$(pin)))==/d') constraints.txt > $(1)/constraints.txt
 @printf '%s\n' $(2) >> $(1)/constraints.txt
-PIP_CONSTRAINT=$(1)/constraints.txt $(1)/bin/python -m pip install -q -e '.[test]'
+PIP_CONSTRAINT=$(1)/constraints.txt $(1)/bin/python -m pip install -q -e '.[test-core]'
 endef
 
 # The marks that a set-up is done. A larger one holds the smaller ones.
