@@ -17,11 +17,11 @@ import pytest
 import smear_agents
 import smear_env
 import smear_train
+from smear_agents import AGENTS
 from smear_agents.club import HABITS
 from smear_agents.club_bids import BIDS
 from smear_agents.scripted import WORTH
 from smear_agents.sight import SIGHT
-from smear_agents import AGENTS
 from smear_env import PRESETS, Games, _jit
 from smear_env.observe import LAYOUT
 from smear_env.rules import TABLES
