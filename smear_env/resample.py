@@ -125,15 +125,19 @@ def discard_size(g: Game, t: Tables, seat: int) -> int:
 
 @kernel
 def allowed_cards(g: Game, t: Tables, seat: int, place: int) -> int:
-    """Cards that may lie at one of the places of a seat: none of a suit it is void in, no trumps thrown (S-15)."""
+    """Cards that may lie at one of the places of a seat.
+
+    None of a suit it is void in; no trumps thrown (S-15), nor protected ones by who went back to six (S-18, O-16).
+    """
     everything = (int64(1) << NUM_CARDS) - 1
     if place < _DISCARDS:
         for suit in range(NUM_SUITS):
             if (g.voids[seat] >> suit) & 1:
                 everything &= ~t.suit_cards[g.trump, suit]
-    elif g.trump != NOBODY and t.max_discard:
+    elif g.trump != NOBODY:
         trumps = t.suit_cards[g.trump, g.trump]
-        everything &= ~(t.protected[g.trump] if seat == g.dealer else trumps)
+        owner = g.dealer if t.max_discard else g.bidder
+        everything &= ~(t.protected[g.trump] if seat == owner else trumps)
     return everything
 
 

@@ -10,7 +10,7 @@ from smear_env.observe import knows_trump
 from smear_env.resample import hide, hide_each, resample
 from smear_env.rules import NOBODY
 from smear_env.state import FIELDS, view
-from smear_env.testing import deal
+from smear_env.testing import deal, midplay
 
 VARIANTS = [*PRESETS.values(), make_rules("four_point", widow=0), make_rules("four_point", widow=3)]
 
@@ -153,6 +153,17 @@ def test_unseen_cards_are_equally_likely_everywhere() -> None:
     expected = n * 6 / len(unseen)
     deviations = (counts - expected) / np.sqrt(expected * (1 - 6 / len(unseen)))
     assert np.abs(deviations).max() < 4.5
+
+
+def test_protected_trumps_are_not_among_the_discards_of_a_widow() -> None:
+    """F-10 with O-16: a bidder who has shown trumps only may have discarded trumps, but never the ace."""
+    rules = make_rules("four_point", widow=3, protected=("ace", "low"))
+    tricks = ["KH 9C 9D 9S", "QH TC TD TS", "JH QC QD QS", "TH KC KD KS", "9H AC AD AS"]
+    table = midplay(rules, trump="H", tricks=tricks, hands={0: "8H"}, discards={0: "7C 8C 7D"}, dealer=3)
+    hidden = hide(table.games.records, 0, rules, 2)
+    ace, seven = 38, 31
+    found = [int(resample(hidden, rules, 2, seed)[0].discards[0]) for seed in range(60)]
+    assert not any(discards >> ace & 1 or discards >> seven & 1 for discards in found)
 
 
 def test_a_record_that_does_not_come_from_hiding_is_refused() -> None:
