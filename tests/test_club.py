@@ -153,11 +153,11 @@ def test_an_honour_more_never_lowers_the_bid(rules: GameRules) -> None:
 
 def test_worth_is_the_sum_of_its_table() -> None:
     agent = ClubAgent(SCHMIER)
-    w = agent._bids[0]
+    w = agent.bids[0]
     hand = set_of([38, 37, 26, 22, 12, 52])  # AH KH 2H JD AC XX
     expected = w.start + 5 * w.trump + w.ace + w.king + w.low + w.left + w.joker + w.side_ace
     assert worth_of(np.int64(hand), 2, agent.tables[0], w) == pytest.approx(expected)
-    assert BIDS.names == agent._bids.dtype.names
+    assert BIDS.names == agent.bids.dtype.names
 
 
 # --- Exchange and keep -------------------------------------------------------------------------------------------

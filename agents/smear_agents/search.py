@@ -24,8 +24,8 @@ from smear_env.resample import resample_game
 from smear_env.rules import BID, EXCHANGE, NOBODY, OVER, PLAY, TRUMP, Tables
 from smear_env.state import GAME, Game, new_games
 
-EXACT_TRICKS = {2: 4, 3: 4}
-"""Tricks left from which pimc plays exactly, by the number of teams; more would take too long."""
+EXACT_TRICKS = 4
+"""Tricks left from which pimc plays exactly. With more it is slower and, in Four Point, no better."""
 
 CANDIDATES = 5
 """Deals of the hidden cards of which the one is taken that explains the bids, the trump and the exchange best."""
@@ -111,15 +111,12 @@ class PimcAgent(SearchAgent):
     def __init__(self, rules: GameRules, seed: int = 0, worlds: int = 30) -> None:
         super().__init__(rules, seed)
         self.num_worlds = worlds
-        self.exact_tricks = EXACT_TRICKS[rules.teams]
         self._totals = np.zeros((3, NUM_ACTIONS))
 
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""
         actions = np.empty(len(games), np.int64)
-        pimc_actions(
-            self._kit, games, seats, self._states(games), self.num_worlds, self.exact_tricks, self._totals, actions
-        )
+        pimc_actions(self._kit, games, seats, self._states(games), self.num_worlds, EXACT_TRICKS, self._totals, actions)
         return actions
 
     def weigh(self, games: np.ndarray, seats: np.ndarray) -> list[dict[int, float]]:
@@ -128,7 +125,7 @@ class PimcAgent(SearchAgent):
         for i, state in enumerate(self._states(games)):
             usual = club_choice(self._kit, games[i])
             found = weigh_actions(
-                self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, self.exact_tricks, self._totals
+                self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, EXACT_TRICKS, self._totals
             )
             scale = max(found, 1) * (self.rules.teams - 1)
             weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal_list(games[i])})
