@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -129,6 +130,15 @@ def test_evaluation_deals_are_not_those_of_the_same_seed_elsewhere() -> None:
 
     ours = set(Plan(SCHMIER, ("random",), ((0, 0, 0),), 1000, seed=5).deal_seeds().tolist())
     assert not ours & set(deal_seeds(5, 1000).tolist())
+
+
+def test_the_page_names_the_keys_of_the_document() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    cells = "".join(re.findall(r"^\| (`.*?) \|", page, flags=re.MULTILINE))
+    result = measured("greedy", "random", deals=4)
+    named = re.findall(r"`(\w+)`", cells)
+    assert len(named) == 18 and set(named) <= set(result)
+    assert set(result["players"]) == {"a", "b"}
 
 
 # --- Sameness ----------------------------------------------------------------------------------------------------
