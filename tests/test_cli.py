@@ -213,6 +213,7 @@ def test_results_in_the_readme_are_what_their_commands_print(
     assert out(capsys, *command.split()[1:], "--quiet").rstrip() == shown
 
 
+@pytest.mark.jit
 def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     import shlex
 
