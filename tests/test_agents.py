@@ -180,6 +180,7 @@ def test_a_player_that_needs_the_game_says_so_when_called() -> None:
         Peeker(games.rules).act(*games.reset())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ["schmier", "four_point"])
 def test_a_player_made_of_parts_asks_each_in_its_phases(rules: str) -> None:
     games = Games(rules, 256, seed=8, episode="deal", autoreset=False)

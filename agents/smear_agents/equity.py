@@ -64,9 +64,9 @@ def load_outcomes(rules: GameRules) -> Outcomes:
 class MatchEquity:
     """The chance of each team to win a game under some rules.
 
-    >>> equity = MatchEquity(GameRules())
-    >>> round(float(equity.of([0, 0, 0], dealer=0).sum()), 6)
-    1.0
+    >>> equity = MatchEquity(make_rules("four_point", target=4))
+    >>> bool(equity.of([3, 0], dealer=0)[0] > 0.5)
+    True
 
     Args:
         rules: the rules; any target.
