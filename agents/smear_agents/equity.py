@@ -64,6 +64,7 @@ def load_outcomes(rules: GameRules) -> Outcomes:
 class MatchEquity:
     """The chance of each team to win a game under some rules.
 
+    >>> from smear_env import make_rules
     >>> equity = MatchEquity(make_rules("four_point", target=4))
     >>> bool(equity.of([3, 0], dealer=0)[0] > 0.5)
     True
