@@ -9,6 +9,7 @@ from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
 from smear_env.rules import GameRules, rules_table
+from smear_train.console import with_interval
 from smear_train.probe import probes_table
 
 PAGE = Path(__file__).parent / "tables.md"
@@ -56,7 +57,7 @@ def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
         won = f"; games won {result['win_rate']:.1%} ({result['win_low']:.1%} to {result['win_high']:.1%})"
     return (
         f"{result['deals']:,} {result['episode']}s",
-        f"{result['mean']:+.3f} ({result['ci_low']:+.3f} to {result['ci_high']:+.3f}){won}",
+        with_interval(result["mean"], result["ci_low"], result["ci_high"]) + won,
         f"{result['ms_per_decision_a']:.3g} / {result['ms_per_decision_b']:.3g}",
         f"`{result['command'].removeprefix('smear ')}`",
     )

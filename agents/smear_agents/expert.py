@@ -25,9 +25,12 @@ WORLDS = 12
 CLEARLY = 0.03
 """Chance of winning the game by which a call has to be ahead of club's."""
 
+ENOUGH = 50
+"""Deals that a call has to have been tried in, with hands of that class, to be considered."""
+
 CALLS = MAX_BID + 1  # a pass, and the bids
 STANDINGS = 3  # nobody has bid, the own team holds the bid, another team does
-BUCKETS = 24
+BUCKETS = 24  # classes of hands, by what club takes them to be worth
 
 
 class BidTable(NamedTuple):
@@ -60,14 +63,9 @@ def load_bid_table(rules: GameRules) -> BidTable:
 def make_bid_table(outcomes: np.ndarray, bucket: float) -> BidTable:
     """The table for rows of (call, standing, bucket of the hand, changes of score, bidding team, how often)."""
     begins = np.zeros((CALLS, STANDINGS, BUCKETS, 2), np.int64)
-    order = np.lexsort((outcomes[:, 2], outcomes[:, 1], outcomes[:, 0]))
-    outcomes = outcomes[order]
-    for call in range(CALLS):
-        for standing in range(STANDINGS):
-            for place in range(BUCKETS):
-                here = np.flatnonzero(np.all(outcomes[:, :3] == (call, standing, place), axis=1))
-                if here.size:
-                    begins[call, standing, place] = here[0], here[-1] + 1
+    outcomes = outcomes[np.lexsort((outcomes[:, 2], outcomes[:, 1], outcomes[:, 0]))]
+    kinds, firsts, counts = np.unique(outcomes[:, :3], axis=0, return_index=True, return_counts=True)
+    begins[tuple(kinds.T)] = np.column_stack([firsts, firsts + counts])
     return BidTable(np.ascontiguousarray(outcomes[:, 3:]), begins, bucket)
 
 
@@ -139,10 +137,6 @@ def chance_of_call(k: Kit, g: Game, seat: int, bids: BidTable, rows: np.ndarray,
         total += count * chance_after(after, t, table, size, t.team_of[g.dealer], team_of_bidder, made_bid, own)
         weight += count
     return total / weight if weight >= ENOUGH else 0.0
-
-
-ENOUGH = 50
-"""Deals that a call has to have been tried in, with hands of that class, to be considered."""
 
 
 @kernel

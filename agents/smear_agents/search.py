@@ -16,7 +16,7 @@ from smear_agents.scripted import digest
 from smear_agents.two_sides import SCORE, evaluate, new_memory
 from smear_env import GameRules
 from smear_env._jit import buffer_of, int64
-from smear_env.actions import BID_1, DONE, NUM_ACTIONS, PASS, TRUMP_CLUBS
+from smear_env.actions import BID_1, DONE, NUM_ACTIONS, PASS, TRUMP_CLUBS, is_legal, legal_actions
 from smear_env.cards import count, lowest
 from smear_env.engine import advance, below, deal, mix, step
 from smear_env.games import observe_game
@@ -128,7 +128,7 @@ class PimcAgent(SearchAgent):
                 self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, EXACT_TRICKS, self._totals
             )
             scale = max(found, 1) * (self.rules.teams - 1)
-            weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal_list(games[i])})
+            weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal_actions(games[i])})
         return weighed
 
 
@@ -167,11 +167,6 @@ class IsmctsAgent(SearchAgent):
         actions = np.empty(len(games), np.int64)
         ismcts_actions(self._kit, games, seats, self._states(games), self._tree, actions)
         return actions
-
-
-def legal_list(g: np.record) -> list[int]:
-    """The legal actions of the actor."""
-    return [action for action in range(NUM_ACTIONS) if legal_word(g, action)]
 
 
 @kernel
@@ -219,14 +214,6 @@ def begin_world(k: Kit, into: int, world: int) -> None:
 
 
 @kernel
-def legal_word(g: Game, action: int) -> bool:
-    """Whether an action, 0..69, is legal."""
-    if action < PASS:
-        return (g.legal_cards >> action) & 1 == 1
-    return (g.legal_calls >> (action - PASS)) & 1 == 1
-
-
-@kernel
 def weigh_world(k: Kit, exact_tricks: int, one: int, other: int) -> None:
     """Writes what each legal action comes to in worlds[0], (teams - 1) times, to k.values.
 
@@ -238,7 +225,7 @@ def weigh_world(k: Kit, exact_tricks: int, one: int, other: int) -> None:
         return
     team = t.team_of[g.actor]
     for action in range(NUM_ACTIONS):
-        if legal_word(g, action) and (one == NOBODY or action in (one, other)):
+        if is_legal(g, action) and (one == NOBODY or action in (one, other)):
             begin_world(k, 1, 0)
             step(k.worlds[1], t, action)
             play_on(k, k.worlds[1])
@@ -339,7 +326,7 @@ def weigh_actions(
         found += 1
         weigh_world(k, exact_tricks, NOBODY, NOBODY)
         for action in range(NUM_ACTIONS):
-            if legal_word(hidden[0], action):
+            if is_legal(hidden[0], action):
                 gain = k.values[action] - k.values[usual]
                 totals[SUM, action] += k.values[action]
                 totals[GAIN, action] += gain
@@ -400,7 +387,7 @@ def best_of(g: Game, totals: np.ndarray, usual: int) -> int:
     """The legal action that comes to most; the usual one if it is among several."""
     best = usual
     for action in range(NUM_ACTIONS):
-        if legal_word(g, action) and totals[action] > totals[best]:
+        if is_legal(g, action) and totals[action] > totals[best]:
             best = action
     return best
 
@@ -496,7 +483,7 @@ def untried(tree: np.ndarray, node: int, g: Game, state: np.uint64) -> int:
     chosen = int64(NOBODY)
     seen = 0
     for action in range(NUM_ACTIONS):
-        if not legal_word(g, action):
+        if not is_legal(g, action):
             continue
         child = child_for(tree, node, action)
         if child != 0:
@@ -516,7 +503,7 @@ def most_promising(tree: np.ndarray, node: int, g: Game) -> int:
     child = tree[node].child
     while child != 0:
         c = tree[child]
-        if legal_word(g, c.action):
+        if is_legal(g, c.action):
             bound = c.total / c.visits + EXPLORATION * np.sqrt(np.log(c.offers) / c.visits)
             if bound > best_bound:
                 best, best_bound = child, bound

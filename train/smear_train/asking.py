@@ -6,6 +6,7 @@ long. The players of smear_agents are asked where they are, unless a time limit 
 
 import multiprocessing
 import multiprocessing.connection
+import operator
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 from smear_agents import AGENTS, Agent, GameAgent, decide, game_sight, make_agent, seat_seed
 from smear_env import GameRules, Games
 from smear_env.actions import NUM_ACTIONS
+from smear_train.console import error_line
 
 FORFEIT = int(np.iinfo(np.int64).min)
 """In place of an action: the player has failed here. No player answers with this by accident."""
@@ -119,6 +121,11 @@ class Player:
 def sees_all(agent: Agent) -> bool:
     """Whether an agent sees what is hidden."""
     return isinstance(agent, GameAgent) and agent.sees_all
+
+
+def single_decision(agent: Agent, games: Games) -> int:
+    """What an agent does in a batch of one game, legal or not; whatever it raises, or TypeError for no whole number."""
+    return operator.index(np.asarray(decide(agent, games, np.zeros(1, np.int64))).reshape(1)[0])
 
 
 def is_foreign(name: str) -> bool:
@@ -246,4 +253,4 @@ def _numbers(ask: Callable[[], Any], size: int) -> np.ndarray:
 
 
 def _raised(error: BaseException) -> str:
-    return f"raised {type(error).__name__}: {' '.join(str(error).split())}"[:200]
+    return f"raised {error_line(error)}"[:200]

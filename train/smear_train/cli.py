@@ -21,6 +21,7 @@ from smear_train.console import (
     add_game,
     check_seed,
     check_seed_and_count,
+    error_line,
     format_table,
     game_rules,
     print_result,
@@ -345,5 +346,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        print(f"smear: {type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"smear: {error_line(error)}", file=sys.stderr)
         return FAILED

@@ -66,6 +66,14 @@ def check_seed_and_count(arguments: argparse.Namespace) -> None:
         raise UsageError(f"-n {arguments.n} is not allowed; allowed: 1 or more")
 
 
+def deal_words(game: str, options: Sequence[str], deals: int, seed: int) -> list[str]:
+    """The words of a command line that say which deals of which game are played."""
+    words = ["--game", game]
+    for option in options:
+        words += ["--rule", option]
+    return [*words, "--deals", str(deals), "--seed", str(seed)]
+
+
 def print_result(arguments: argparse.Namespace, document: dict[str, Any], text: str) -> int:
     """Prints the result as asked for, as a document or as text."""
     print(json.dumps(document, indent=2) if arguments.json else text)
@@ -76,6 +84,26 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells in columns, the first row being the head."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def signed(value: float | None) -> str:
+    """A number of points."""
+    return "-" if value is None else f"{value:+.3f}"
+
+
+def percent(value: float | None) -> str:
+    """A share."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def with_interval(mean: float, low: float | None, high: float | None) -> str:
+    """A number of points with its interval, if it has one."""
+    return signed(mean) if low is None else f"{signed(mean)} ({signed(low)} to {signed(high)})"
+
+
+def error_line(error: BaseException) -> str:
+    """An error of anybody's code in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 class Progress:

@@ -14,6 +14,7 @@ import smear_env
 from smear_env import GameRules
 from smear_env.games import Episode
 from smear_env.rules import KINDS
+from smear_train.console import deal_words
 from smear_train.intervals import Interval, control, log_likelihood_ratio, mean_interval, sprt_verdict
 from smear_train.match import Plan, Tally, first_tables, merge, play
 
@@ -105,10 +106,8 @@ class Setup:
 
     def command(self) -> str:
         """The command line that does this again."""
-        words = ["smear", "eval", self.a, self.b, "--game", self.game or self.rules.name]
-        for option in self.options:
-            words += ["--rule", option]
-        words += ["--deals", str(self.deals), "--seed", str(self.seed)]
+        words = ["smear", "eval", self.a, self.b]
+        words += deal_words(self.game or self.rules.name, self.options, self.deals, self.seed)
         for name, value, usual in (
             ("form", self.form, None),
             ("episode", self.episode, "deal"),

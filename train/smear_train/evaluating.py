@@ -14,9 +14,14 @@ from smear_train.console import (
     Progress,
     UsageError,
     add_game,
+    check_seed,
+    deal_words,
     format_table,
     game_rules,
+    percent,
     print_result,
+    signed,
+    with_interval,
 )
 
 DEALS = 1000
@@ -90,13 +95,25 @@ def check_deals(arguments: argparse.Namespace) -> None:
     """Fills in the number of deals; raises UsageError for a number that is out of range."""
     if arguments.deals is None:
         arguments.deals = DEALS
-    if not 0 <= arguments.seed < 2**64:
-        raise UsageError(f"--seed {arguments.seed} is not allowed; allowed: 0..2^64 - 1")
+    check_seed(arguments.seed)
     for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
         if value < 1:
             raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
     if arguments.time_limit is not None and arguments.time_limit <= 0:
         raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
+
+
+def _shared(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What an evaluation and a tournament are both told."""
+    return {
+        "rules": game_rules(arguments),
+        "deals": arguments.deals,
+        "seed": arguments.seed,
+        "episode": arguments.episode,
+        "time_limit": arguments.time_limit,
+        "game": arguments.game,
+        "options": tuple(arguments.rule),
+    }
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -110,23 +127,17 @@ def _eval(arguments: argparse.Namespace) -> int:
         return _protocol(arguments, deals)
     if len(arguments.agents) != 2:
         raise UsageError(f"two agents are compared; given: {' '.join(arguments.agents)}")
-    rules = game_rules(arguments)
+    shared = _shared(arguments)
     try:
         gates = [parse_gate(text) for text in arguments.gate]
         setup = Setup(
-            rules=rules,
             a=arguments.agents[0],
             b=arguments.agents[1],
-            deals=arguments.deals,
-            seed=arguments.seed,
             form=arguments.form,
-            episode=arguments.episode,
             rotations=arguments.rotations,
             control=arguments.control,
             sprt=_parse_sprt(arguments.sprt),
-            time_limit=arguments.time_limit,
-            game=arguments.game,
-            options=tuple(arguments.rule),
+            **shared,
         )
         evaluation = evaluate(setup, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
     except ValueError as error:
@@ -181,6 +192,7 @@ def _fit_bids(arguments: argparse.Namespace) -> int:
 def _fit(arguments: argparse.Namespace, measure: Callable[..., dict[str, Any]]) -> int:
     """Measures how deals end and writes it with the command that did."""
     rules = game_rules(arguments)
+    check_seed(arguments.seed)
     if arguments.deals < 1:
         raise UsageError(f"--deals {arguments.deals} is not allowed; allowed: 1 or more")
     progress = Progress(arguments.deals, "deals", arguments.quiet)
@@ -188,10 +200,9 @@ def _fit(arguments: argparse.Namespace, measure: Callable[..., dict[str, Any]]) 
         result = measure(rules, arguments.agent, arguments.deals, arguments.seed, progress)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    words = ["smear", arguments.verb, "--agent", arguments.agent, "--game", arguments.game]
-    for option in arguments.rule:
-        words += ["--rule", option]
-    words += ["--deals", str(arguments.deals), "--seed", str(arguments.seed), "-o", arguments.out]
+    words = ["smear", arguments.verb, "--agent", arguments.agent]
+    words += deal_words(arguments.game, arguments.rule, arguments.deals, arguments.seed)
+    words += ["-o", arguments.out]
     result = {"command": shlex.join(words), **result}
     rows = ",\n    ".join(json.dumps(row) for row in result["outcomes"])
     head = json.dumps({key: value for key, value in result.items() if key != "outcomes"}, indent=2)[:-2]
@@ -219,22 +230,12 @@ def _tournament(arguments: argparse.Namespace) -> int:
     from smear_train.tournament import Contest, document, hold, write_tables
 
     check_deals(arguments)
-    rules = game_rules(arguments)
+    shared = _shared(arguments)
     folder = Path(arguments.out) if arguments.out else None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        contest = Contest(
-            rules=rules,
-            agents=tuple(arguments.agents.split(",")),
-            deals=arguments.deals,
-            seed=arguments.seed,
-            episode=arguments.episode,
-            allow_cheaters=arguments.allow_cheaters,
-            time_limit=arguments.time_limit,
-            game=arguments.game,
-            options=tuple(arguments.rule),
-        )
+        contest = Contest(agents=tuple(arguments.agents.split(",")), allow_cheaters=arguments.allow_cheaters, **shared)
         standings = hold(contest, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -271,16 +272,6 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 # --- As text -----------------------------------------------------------------------------------------------------
-
-
-def signed(value: float | None) -> str:
-    """A number of points."""
-    return "-" if value is None else f"{value:+.3f}"
-
-
-def percent(value: float | None) -> str:
-    """A share."""
-    return "-" if value is None else f"{100 * value:.1f}%"
 
 
 def report(result: dict[str, Any]) -> str:
@@ -380,7 +371,7 @@ def tournament_report(result: dict[str, Any]) -> str:
     }
     rows = [("points per deal against", *agents)]
     for one in agents:
-        rows.append((one, *("." if one == other else _lead(*leads[one, other]) for other in agents)))
+        rows.append((one, *("." if one == other else with_interval(*leads[one, other]) for other in agents)))
     ratings = [("agent", "rating", "95% interval")]
     for entry in result["ratings"]:
         ratings.append((entry["agent"], f"{entry['rating']:+.0f}", f"{entry['low']:+.0f} to {entry['high']:+.0f}"))
@@ -393,7 +384,8 @@ def tournament_report(result: dict[str, Any]) -> str:
     if result["triples"]:
         table = [("three at a table, points per deal", "", "")]
         for triple in result["triples"]:
-            table.append(tuple(f"{at['agent']} {_lead(at['mean'], at['ci_low'], at['ci_high'])}" for at in triple))
+            shares = [(at["agent"], with_interval(at["mean"], at["ci_low"], at["ci_high"])) for at in triple]
+            table.append(tuple(" ".join(share) for share in shares))
         lines += ["", format_table(table)]
     lines += ["", format_table(ratings)]
     for cycle in result["cycles"]:
@@ -402,7 +394,3 @@ def tournament_report(result: dict[str, Any]) -> str:
         for fault, count in player["faults"].items():
             lines.append(f"{player['agent']} forfeited {count} times: {fault}")
     return "\n".join([*lines, "", result["command"]])
-
-
-def _lead(mean: float, low: float | None, high: float | None) -> str:
-    return signed(mean) if low is None else f"{signed(mean)} ({signed(low)} to {signed(high)})"

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from smear_agents import Agent, ClubAgent, decide, make_agents
+from smear_agents import Agent, ClubAgent, make_agents
+from smear_agents.expert import BUCKETS
 from smear_env import GameRules, Games
 from smear_env.actions import BID_1, PASS
 from smear_env.rules import BID, NOBODY
-from smear_train.sim import simulate
+from smear_train.sim import ask_all, simulate
 
 BIDS = 3
 """The stream of the seed from which `measure_bids` draws."""
@@ -41,7 +42,6 @@ def measure_outcomes(
 
 BUCKET = 0.5
 """Width of the classes of hands, in what club takes them to be worth."""
-MOST_BUCKETS = 24
 
 
 def measure_bids(
@@ -58,7 +58,7 @@ def measure_bids(
         games = Games(rules, n, rng.integers(2**63, size=n), "deal", autoreset=False)
         games.reset()
         worth = ClubAgent(rules).hand_worths(games.records["hand"][:, : rules.players])
-        bucket = np.clip((worth / BUCKET).astype(np.int64), 0, MOST_BUCKETS - 1)
+        bucket = np.clip((worth / BUCKET).astype(np.int64), 0, BUCKETS - 1)
         chosen = rng.integers(rules.players, size=n)
         call, standing = _play_with_one_call(games, make_agents([agent], rules, seed), chosen, rng)
         g = games.records
@@ -96,10 +96,7 @@ def _play_with_one_call(
         playing = np.flatnonzero(games.seats != NOBODY)
         if not playing.size:
             return call, standing
-        for seat, agent in enumerate(agents):
-            rows = np.flatnonzero(games.seats == seat)
-            if rows.size:
-                actions[rows] = decide(agent, games, rows)
+        ask_all(games, agents, actions)
         g = games.records
         theirs = playing[(g["phase"][playing] == BID) & (games.seats[playing] == chosen[playing])]
         for row in theirs:

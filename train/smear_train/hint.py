@@ -1,7 +1,6 @@
 """What players would do in a position that a file describes, and what each action comes to: `smear hint`."""
 
 import difflib
-import operator
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from smear_agents import PimcAgent, decide, game_sight, make_agent, solve
+from smear_agents import PimcAgent, game_sight, make_agent, solve
 from smear_env import GameRules
 from smear_env.actions import action_text, is_legal
 from smear_env.rules import NOBODY, PHASES, PLAY, make_rules
 from smear_env.testing import Table, deal, midplay
 from smear_env.text import observe_json, observe_text
-from smear_train.console import format_table
+from smear_train.asking import single_decision
+from smear_train.console import error_line, format_table
 
 Objective = Literal["points", "margin", "made", "score"]
 
@@ -136,9 +136,9 @@ def answer(name: str, seed: int, table: Table) -> Answer:
     try:
         agent = make_agent(name, table.rules, seed)
         sees_all = bool(getattr(agent, "sees_all", False))
-        action = operator.index(np.asarray(decide(agent, table.games, row)).reshape(1)[0])
+        action = single_decision(agent, table.games)
     except Exception as error:  # anybody's code may raise anything
-        return Answer(agent=name, action=None, fault=f"{type(error).__name__}: {' '.join(str(error).split())}")
+        return Answer(agent=name, action=None, fault=error_line(error))
     if not is_legal(table.games.records[0], action):
         return Answer(agent=name, action=None, fault=f"chose action {action}, which is not legal", sees_all=sees_all)
     values = None

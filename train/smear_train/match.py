@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from smear_env import GameRules, Games
+from smear_env.actions import MAX_BID
 from smear_env.games import Episode
 from smear_env.rules import KINDS, MAX_SEATS, NOBODY
 from smear_train.asking import FORFEIT, Player, live_as_child
-
-MAX_BID = 10
+from smear_train.sim import over_others
 
 EVALUATION, ROTATION = 1, 2
 """Streams of the seed: of the deals played here, which no training ever sees, and of which rotation is played."""
@@ -38,6 +38,7 @@ class Plan:
         seed: of the deals and of the players' own chance.
         episode: "deal" or "game" (each deal then is the first of a game to the target).
         time_limit: as for `Player`.
+        allow_cheaters: let players in that see what is hidden.
         chunk: deals played side by side; it changes nothing but speed, and what a player who hangs forfeits.
     """
 
@@ -49,6 +50,7 @@ class Plan:
     episode: Episode = "deal"
     choices: tuple[tuple[int, ...], ...] = ()
     time_limit: float | None = None
+    allow_cheaters: bool = True
     chunk: int = 256
 
     def deal_seeds(self) -> np.ndarray:
@@ -149,6 +151,10 @@ class Tables:
         try:
             for name in plan.players:
                 self._players.append(Player(name, plan.rules, plan.seed, plan.time_limit))
+                if self._players[-1].sees_all and not plan.allow_cheaters:
+                    raise ValueError(
+                        f"{name!r} sees what is hidden; --allow-cheaters lets it in, as a bound for the others"
+                    )
         except BaseException:
             self.close()
             raise
@@ -250,8 +256,7 @@ class _Counts:
             taker = g["last_kinds"][:, kind]
             rows = np.flatnonzero(taker != NOBODY)
             np.add.at(self.kinds, (sitting[rows, taker[rows]], kind), 1)
-        delta = g["last_delta"][:, :teams].astype(np.float64)
-        margin = delta - (delta.sum(1, keepdims=True) - delta) / (teams - 1)
+        margin = over_others(g["last_delta"][:, :teams].astype(np.float64))
         for seat in range(self._rules.players):
             place = (seat - dealers - 1) % self._rules.players
             np.add.at(self.seat_deals, (sitting[:, seat], place), 1)
@@ -285,7 +290,7 @@ def play(
         start_method: of the processes, as in `multiprocessing`.
 
     Raises:
-        ValueError: a player that does not exist.
+        ValueError: a player that does not exist, or that cheats and is not allowed to.
         RuntimeError: a worker process was killed.
     """
     ranges = [(begin, min(begin + plan.chunk, plan.deals)) for begin in range(0, plan.deals, plan.chunk)]

@@ -4,7 +4,6 @@
 to it: what is accepted in a position is what every strong player would do, given what the seat knows.
 """
 
-import operator
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
@@ -12,14 +11,15 @@ from importlib.resources.abc import Traversable
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
-from smear_agents import Agent, decide, make_agent
+from smear_agents import Agent, make_agent
 from smear_env import GameRules
 from smear_env.actions import action_text, is_legal
 from smear_env.rules import PRESETS, make_rules
 from smear_env.testing import Table, deal, midplay
 from smear_env.text import observe_text
+from smear_train.asking import single_decision
+from smear_train.console import error_line
 
 FOLDER = files("smear_train") / "probes"
 
@@ -251,10 +251,9 @@ def _failures(make: MakeAgent, name: str, position: Position) -> list[Failure]:
 def _ask(make: MakeAgent, table: Table) -> tuple[str | None, str]:
     """The text of what a player does; None and what is wrong if it does nothing legal."""
     try:
-        answer = decide(make(table.rules), table.games, np.zeros(1, np.int64))
-        action = operator.index(np.asarray(answer).reshape(1)[0])
+        action = single_decision(make(table.rules), table.games)
     except Exception as error:  # anybody's code may raise anything
-        return None, f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return None, error_line(error)
     if not is_legal(table.games.records[0], action):
         return None, f"{_named(action)} is not legal; legal: {', '.join(sorted(table.legal()))}"
     return action_text(action), ""
@@ -276,7 +275,7 @@ def _calibrate(agent: str, game: str, wanted: Calibration, deals: int, seed: int
     try:
         played = simulate(rules, [agent], deals, seed)
     except Exception as error:  # anybody's code may raise anything
-        passed, reason = False, f"{type(error).__name__}: {' '.join(str(error).split())}"
+        passed, reason = False, error_line(error)
     else:
         maximum = played.scored & (played.bid == rules.max_bid)
         max_bids, made = int(maximum.sum()), int((maximum & played.made).sum())

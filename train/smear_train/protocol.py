@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from smear_env import make_rules
+from smear_train.console import percent, with_interval
 from smear_train.evaluate import Form, Setup, document, evaluate
 
 FOLDERS = (Path(__file__).parent / "protocols", Path(__file__).parents[2] / "configs" / "eval")
@@ -107,7 +108,7 @@ def run(
         "row": _row(
             agent,
             [_points(result) for what, result in results.items() if what != "games"]
-            + [_games(results["games"]), _percent(main["bid_made"]), _percent(main["all_pass"])],
+            + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
 
@@ -125,16 +126,10 @@ def _row(first: str, cells: list[str]) -> str:
 
 
 def _points(result: dict[str, Any]) -> str:
-    if result["ci_low"] is None:
-        return f"{result['mean']:+.3f}"
-    return f"{result['mean']:+.3f} ({result['ci_low']:+.3f} to {result['ci_high']:+.3f})"
+    return with_interval(result["mean"], result["ci_low"], result["ci_high"])
 
 
 def _games(result: dict[str, Any]) -> str:
     if result["win_low"] is None:
-        return _percent(result["win_rate"])
-    return f"{_percent(result['win_rate'])} ({_percent(result['win_low'])} to {_percent(result['win_high'])})"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}%"
+        return percent(result["win_rate"])
+    return f"{percent(result['win_rate'])} ({percent(result['win_low'])} to {percent(result['win_high'])})"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from smear_train import results
-from smear_train.evaluating import percent, signed
+from smear_train.console import percent, signed
 from smear_train.figures import Figures, conduct, curves, heat_map, place_name, rating_plot
 from smear_train.results import (
     MEASURES,

@@ -86,7 +86,7 @@ def simulate(
         rules=rules,
         delta=delta,
         dealer=g["dealer"].astype(np.int64),
-        points=delta - (delta.sum(1, keepdims=True) - delta) / (teams - 1),
+        points=over_others(delta),
         scored=g["deals_scored"] > 0,
         bid=g["last_bid"],
         made=g["last_points"][np.arange(n), bidding_team] >= g["last_bid"],
@@ -102,14 +102,28 @@ def play_out(games: Games, agents: Sequence[Agent]) -> int:
     decisions = 0
     actions = np.zeros(games.num_games, np.int64)
     while True:
-        for seat, agent in enumerate(agents):
-            rows = np.flatnonzero(games.seats == seat)
-            if rows.size:
-                actions[rows] = decide(agent, games, rows)
-                decisions += rows.size
-        if np.all(games.seats == NOBODY):
+        asked = ask_all(games, agents, actions)
+        if not asked:
             return decisions
+        decisions += asked
         games.step(actions)
+
+
+def ask_all(games: Games, agents: Sequence[Agent], actions: np.ndarray) -> int:
+    """Writes what agents[seat] does in every game that is not over, (N,) int64; returns the number of decisions."""
+    decisions = 0
+    for seat, agent in enumerate(agents):
+        rows = np.flatnonzero(games.seats == seat)
+        if rows.size:
+            actions[rows] = decide(agent, games, rows)
+            decisions += rows.size
+    return decisions
+
+
+def over_others(points: np.ndarray) -> np.ndarray:
+    """What each has more than the mean of the others, (..., teams) float."""
+    more: np.ndarray = points - (points.sum(-1, keepdims=True) - points) / (points.shape[-1] - 1)
+    return more
 
 
 def summary(sim: Simulation) -> dict[str, object]:

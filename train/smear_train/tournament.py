@@ -15,10 +15,11 @@ import numpy as np
 import smear_env
 from smear_env import GameRules
 from smear_env.games import Episode
-from smear_train.asking import Player
+from smear_train.console import deal_words
 from smear_train.evaluate import rounded
 from smear_train.intervals import Interval, mean_interval
 from smear_train.match import Plan, Tally, merge, play
+from smear_train.sim import over_others
 
 RATING_RESAMPLES = 200
 ELO = 400 / math.log(10)
@@ -86,15 +87,13 @@ class Contest:
         chunk = min(512, max(4, -(-self.deals // 32)), max(4, 4096 // len(line_ups)))
         return Plan(
             self.rules, self.agents, line_ups, self.deals, self.seed, self.episode,
-            time_limit=self.time_limit, chunk=chunk,
+            time_limit=self.time_limit, allow_cheaters=self.allow_cheaters, chunk=chunk,
         )  # fmt: skip
 
     def command(self) -> str:
         """The command line that does this again."""
-        words = ["smear", "tournament", "--agents", ",".join(self.agents), "--game", self.game or self.rules.name]
-        for option in self.options:
-            words += ["--rule", option]
-        words += ["--deals", str(self.deals), "--seed", str(self.seed)]
+        words = ["smear", "tournament", "--agents", ",".join(self.agents)]
+        words += deal_words(self.game or self.rules.name, self.options, self.deals, self.seed)
         if self.episode != "deal":
             words += ["--episode", self.episode]
         if self.allow_cheaters:
@@ -141,7 +140,6 @@ def hold(
     Raises:
         ValueError: an agent that does not exist, or that cheats and is not allowed to.
     """
-    _refuse_cheaters(contest)
     began = time.perf_counter()
     tally = merge(list(play(contest.plan(), workers, progress, start_method)))
     lead = leads_by_deal(contest, tally)
@@ -159,14 +157,6 @@ def hold(
         cycles=find_cycles(leads, len(contest.agents)),
         seconds=time.perf_counter() - began,
     )
-
-
-def _refuse_cheaters(contest: Contest) -> None:
-    for name in contest.agents:
-        player = Player(name, contest.rules, contest.seed, contest.time_limit)
-        player.close()
-        if player.sees_all and not contest.allow_cheaters:
-            raise ValueError(f"{name!r} sees what is hidden; --allow-cheaters lets it in, as a bound for the others")
 
 
 # --- From scores to comparisons ----------------------------------------------------------------------------------
@@ -202,8 +192,7 @@ def _shares_by_deal(contest: Contest, tally: Tally) -> list[np.ndarray]:
     scores = _scores_by_deal(contest, tally)[len(contest.pairs()) :]
     shares = []
     for triple, by_agent in zip(contest.triples(), scores, strict=True):
-        own = by_agent[:, triple]
-        shares.append(own - (own.sum(1, keepdims=True) - own) / 2)
+        shares.append(over_others(by_agent[:, triple]))
     return shares
 
 
