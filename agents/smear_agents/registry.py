@@ -1,7 +1,7 @@
 """Agents by name, as on the command line.
 
-`random` or `greedy`, `package.module:Class` for anybody else's, `bid=greedy+exchange=greedy+play=random` for one made
-of parts.
+`random` or `greedy`, the path of a checkpoint or of a training run, `package.module:Class` for anybody else's,
+`bid=greedy+exchange=greedy+play=random` for one made of parts.
 """
 
 import difflib
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from smear_agents.agent import Agent
 from smear_agents.club import ClubAgent
 from smear_agents.expert import ExpertAgent
+from smear_agents.neural import is_checkpoint, load
 from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
 from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
@@ -49,8 +50,8 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """The agent of that name for some rules.
 
     Args:
-        name: a name in `AGENTS`, some with a number, as in `pimc:30`; or `package.module:Class`, called as
-            `Class(rules, seed)`; or parts joined by `+`, as in `bid=greedy+exchange=greedy+play=random`.
+        name: a name in `AGENTS`, some with a number, as in `pimc:30`; or the path of a checkpoint (.safetensors) or of
+            a training run; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as in `bid=greedy+exchange=greedy+play=random`.
         rules: the rules it will play.
         seed: of its own chance.
 
@@ -59,6 +60,8 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """
     if name in AGENTS and AGENTS[name].argument is None:
         return AGENTS[name].make(rules, seed)
+    if is_checkpoint(name):
+        return load(name, rules, seed)
     if "=" in name:
         return make_phased(
             {part: make_agent(agent, rules, seed) for part, agent in parse_parts(name).items()}, rules, seed

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from smear_train import evaluating
+from smear_train import evaluating, training
 from smear_train.console import (
     EXTRA_MISSING,
     FAILED,
@@ -92,6 +92,7 @@ def _parser() -> Parser:
     sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     sub.add_argument("-n", type=int, default=2000, metavar="N", help="deals (default 2000)")
     evaluating.add_verbs(verb)
+    training.add_verbs(verb)
     return parser
 
 

@@ -1,0 +1,499 @@
+"""What a network sees: the numbers of the features that are true of a view, with the suits in a fixed order.
+
+The rules do not care which suit is which, so neither need the network: trump stands first and its colour second, and
+before trump is known the suit that the hand is worth most in stands for it. Everything is derived from the observation,
+so nothing hidden can come in. As some 70 of several hundred features are true at a time, a view is the list of their
+numbers; the first layer of a network adds up the rows of its matrix that they name.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from smear_agents._jit import kernel
+from smear_agents.club_bids import BIDS, Bids, worth_of
+from smear_agents.sight import SIGHT, Sight, beats, cards_at, see_bids, see_hand, see_table, which
+from smear_env import GameRules
+from smear_env._jit import int64
+from smear_env.actions import BID_1, MAX_BID, NUM_ACTIONS, PASS, TRUMP_CLUBS
+from smear_env.cards import NUM_SUITS, bit, count, lowest
+from smear_env.observe import Layout, block_slice, make_layout
+from smear_env.rules import GAME, NOBODY, Tables, make_tables
+from smear_env.state import Game
+
+CARD_POINT_STEPS = (1, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 46)
+"""Card points taken by a team: one feature for each of these that is reached."""
+TABLE_STEPS = (1, 3, 5, 10, 13, 16, 20, 24)
+"""Card points on the table, likewise."""
+MISSING_STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 31)
+"""Points that a team lacks to the target: one feature for each of these that is not exceeded."""
+WORTH_STEPS = tuple(round(1.4 + 0.3 * k, 1) for k in range(14))
+"""What the hand is worth in its best suit, in points."""
+MOST_TRUMPS = 15
+JACK_RANK = 9
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What a network is shown besides the table itself.
+
+    Attributes:
+        canonical_suits: put trump and its colour in fixed places. Without, suits stay as they are named.
+        helpers: also show what a player can work out: which cards beat the table, which cannot be beaten, trumps
+            still out, what the bidder still needs, what the hand is worth.
+        scores: also show what each team lacks to the target, for play that depends on the score.
+    """
+
+    canonical_suits: bool = True
+    helpers: bool = True
+    scores: bool = False
+
+
+class Block(NamedTuple):
+    """One block of features: its name, its width under some rules and options, and what they mean."""
+
+    name: str
+    width: Callable[[GameRules, ViewOptions], int]
+    meaning: str
+
+
+def _observed(name: str) -> Callable[[GameRules, ViewOptions], int]:
+    def width(rules: GameRules, _: ViewOptions) -> int:
+        place = block_slice(rules, name)
+        return place.stop - place.start
+
+    return width
+
+
+def _copied(name: str, meaning: str = "as in the observation") -> Block:
+    return Block(name, _observed(name), meaning)
+
+
+def _helper(name: str, width: Callable[[GameRules], int], meaning: str) -> Block:
+    return Block(name, lambda rules, options: width(rules) if options.helpers else 0, meaning)
+
+
+BLOCKS = (
+    *(_copied(name, "as in the observation, suits in order") for name in ("hand", "discards", "kept", "played")),
+    *(_copied(name, "as in the observation, suits in order") for name in ("table", "voids")),
+    *(_copied(name) for name in ("draws", "bids", "dealer", "bidder", "leader", "phase")),
+    Block("trump", lambda r, o: 1 + (0 if o.canonical_suits else NUM_SUITS), "trump is known to me; and which it is"),
+    _copied("points"),
+    Block("card_points", lambda r, o: r.teams * len(CARD_POINT_STEPS), "card points that each team has taken"),
+    Block("missing", lambda r, o: r.teams * len(MISSING_STEPS) if o.scores else 0, "what each team lacks to the target"),
+    _helper("worth", lambda r: len(WORTH_STEPS), "what the hand is worth in its best suit"),
+    _helper("beating", lambda r: r.deck_size, "cards of mine that would take the trick from the best card on the table"),
+    _helper("bosses", lambda r: r.deck_size, "cards of mine that no unseen card of their suit beats"),
+    _helper("winner", lambda r: r.players, "who is winning the trick"),
+    _helper("led", lambda r: NUM_SUITS, "the suit led"),
+    _helper("after", lambda r: r.players, "how many seats play to this trick after me"),
+    _helper("on_table", lambda r: len(TABLE_STEPS), "card points on the table"),
+    _helper("trumps_out", lambda r: MOST_TRUMPS, "how many trumps are unseen"),
+    _helper("need", lambda r: r.max_bid + 1, "points that the bidder's side still needs, one feature each"),
+)
+
+VIEW_LAYOUT = np.dtype(
+    (np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8"), ("canonical", "i8")]))
+)
+"""Where each block begins and ends, the number of features F, and whether suits are put in order."""
+
+ViewLayout: TypeAlias = Any
+"""One row of `VIEW_LAYOUT`, as kernels get it."""
+
+# What a hand is worth, as `club_bids.worth_of` counts it, only to put the suits in order. Networks are trained with
+# these: another number makes another input of the same name, so a change needs a new SCHEMA of neural.py.
+ORDER = {
+    "start": 1.1, "trump": 0.2, "ace": 1.4, "king": 0.4, "queen": 0.25, "jack": 0.5, "left": 0.4, "ten": 0.1,
+    "low": 0.7, "joker": 0.05,
+}  # fmt: skip
+
+
+@functools.lru_cache(maxsize=64)
+def make_view_layout(rules: GameRules, options: ViewOptions) -> np.ndarray:
+    """The layout of the features under some rules and options: an array of one row, read-only."""
+    layout = np.zeros(1, VIEW_LAYOUT)
+    begin = 0
+    for block in BLOCKS:
+        width = block.width(rules, options)
+        layout[block.name] = begin, begin + width
+        begin += width
+    layout["length"] = begin
+    layout["canonical"] = options.canonical_suits
+    layout.setflags(write=False)
+    return layout
+
+
+def num_features(rules: GameRules, options: ViewOptions) -> int:
+    """The number of features F."""
+    return int(make_view_layout(rules, options)["length"][0])
+
+
+def hidden_features(rules: GameRules) -> int:
+    """The number of features that `see_hidden` adds: the other hands, the stock, trump if it is private."""
+    return rules.players * rules.deck_size + NUM_SUITS
+
+
+@functools.lru_cache(maxsize=1)
+def order_worths() -> np.ndarray:
+    """`ORDER` as the kernels read it."""
+    row = np.zeros(1, BIDS)
+    for name, value in ORDER.items():
+        row[name] = value
+    row.setflags(write=False)
+    return row
+
+
+def most_features(rules: GameRules) -> int:
+    """No view has more features at a time than this."""
+    cards = 3 * rules.deck_size + rules.players * rules.hand_cards
+    rest = sum(block_slice(rules, name).stop - block_slice(rules, name).start for name in ("voids", "points"))
+    steps = rules.teams * (len(CARD_POINT_STEPS) + len(MISSING_STEPS)) + len(WORTH_STEPS) + len(TABLE_STEPS)
+    return cards + rest + steps + 2 * rules.deck_size + MOST_TRUMPS + 5 * rules.players + 24 + hidden_features(rules)
+
+
+# --- The order of suits ------------------------------------------------------------------------------------------
+
+
+@kernel
+def order_suits(view: np.ndarray, t: Tables, o: Layout, v: ViewLayout, w: Bids, slots: np.ndarray) -> float:
+    """Writes the slot of each suit: trump 0; where bauers make the colour matter, its colour 1; the others by length.
+
+    Before trump is known the suit that the hand is worth most in stands for it. Returns what it is worth.
+    """
+    hand = cards_at(view, o.hand[0], t)
+    trump = which(view, o.trump[0], o.trump[1])
+    if not v.canonical:
+        for suit in range(NUM_SUITS):
+            slots[suit] = suit
+        best = 0.0
+        for suit in range(NUM_SUITS):
+            best = max(best, worth_of(hand, suit, t, w))
+        return best if trump == NOBODY else worth_of(hand, trump, t, w)
+    if trump == NOBODY:
+        worth = -1.0
+        for suit in range(NUM_SUITS):
+            other = worth_of(hand, suit, t, w)
+            if other > worth:
+                trump, worth = suit, other
+    else:
+        worth = worth_of(hand, trump, t, w)
+    partner = int64(NOBODY)
+    if t.suit_of[trump, 13 * (3 - trump) + JACK_RANK] == trump:  # the left bauer; clubs and spades, diamonds and hearts
+        partner = int64(3 - trump)
+    for suit in range(NUM_SUITS):
+        slot = int64(0)
+        if suit != trump:
+            slot += 1
+            length = count_suit(hand, suit)
+            for other in range(NUM_SUITS):
+                if other == suit or other == trump or suit == partner:
+                    continue
+                longer = count_suit(hand, other)
+                slot += int64(other == partner or longer > length or (longer == length and other < suit))
+        slots[suit] = slot
+    return worth
+
+
+@kernel
+def count_suit(hand: int, suit: int) -> int:
+    """How many cards of a hand show a suit."""
+    return count((hand >> (13 * suit)) & 8191)
+
+
+@kernel
+def slot_action(action: int, slots: np.ndarray) -> int:
+    """An action with its suit replaced by the slot of the suit."""
+    if action < 52:
+        return slots[action // 13] * 13 + action % 13
+    if TRUMP_CLUBS <= action < TRUMP_CLUBS + NUM_SUITS:
+        return TRUMP_CLUBS + slots[action - TRUMP_CLUBS]
+    return action
+
+
+# --- Writing the features ----------------------------------------------------------------------------------------
+
+
+@kernel
+def card_place(card: int, slots: np.ndarray, t: Tables) -> int:
+    """The place of a card in a block of cards: without gaps for the ranks that the pack lacks, jokers last."""
+    ranks = 13 - t.low_rank
+    if card >= 52:
+        return NUM_SUITS * ranks + card - 52
+    return slots[card // 13] * ranks + card % 13 - t.low_rank
+
+
+@kernel
+def add_cards(cards: int, begin: int, slots: np.ndarray, t: Tables, out: np.ndarray, n: int) -> int:
+    """Adds the features of a set of cards; returns how many features there are then."""
+    while cards != 0:
+        out[n] = begin + card_place(lowest(cards), slots, t)
+        n += 1
+        cards &= cards - 1
+    return n
+
+
+@kernel
+def add_bits(view: np.ndarray, begin: int, end: int, at: int, out: np.ndarray, n: int) -> int:
+    """Adds a feature for each 1 in view[begin:end]."""
+    for place in range(begin, end):
+        if view[place]:
+            out[n] = at + place - begin
+            n += 1
+    return n
+
+
+@kernel
+def add_steps(value: float, steps: Any, at: int, out: np.ndarray, n: int) -> int:
+    """Adds a feature for each step that a value reaches."""
+    for k in range(len(steps)):
+        if value < steps[k]:
+            break
+        out[n] = at + k
+        n += 1
+    return n
+
+
+@kernel
+def see(
+    view: np.ndarray,
+    mask: np.ndarray,
+    t: Tables,
+    o: Layout,
+    v: ViewLayout,
+    w: Bids,
+    s: Sight,
+    slots: np.ndarray,
+    out: np.ndarray,
+    n: int,
+) -> int:
+    """Writes the numbers of the features of one view to out[n:], and the slots of the suits.
+
+    Args:
+        view: (D,) an observation.
+        mask: (70,) its action mask.
+        t, o, v: the rows of the tables and layouts.
+        w: the row of `order_worths`.
+        s: scratch, a row of `SIGHT`.
+        slots: (4,) int64, written.
+        out: int32, written.
+        n: where to begin.
+
+    Returns:
+        Where they end.
+    """
+    worth = order_suits(view, t, o, v, w, slots)
+    n = add_cards(cards_at(view, o.hand[0], t), v.hand[0], slots, t, out, n)
+    for place in range(o.discards[0], o.discards[1]):  # a joker is never discarded: the block is that much shorter
+        if view[place]:
+            out[n] = v.discards[0] + card_place(t.deck[place - o.discards[0]], slots, t)
+            n += 1
+    if o.kept[0] < o.kept[1]:
+        n = add_cards(cards_at(view, o.kept[0], t), v.kept[0], slots, t, out, n)
+    if which(view, o.leader[0], o.leader[1]) != NOBODY:
+        for k in range(t.players):
+            at = k * t.deck_size
+            n = add_cards(cards_at(view, o.played[0] + at, t), v.played[0] + at, slots, t, out, n)
+        n = add_cards(cards_at(view, o.table[0], t), v.table[0], slots, t, out, n)
+        for place in range(o.voids[0], o.voids[1]):
+            if view[place]:
+                seat, suit = divmod(place - o.voids[0], NUM_SUITS)
+                out[n] = v.voids[0] + seat * NUM_SUITS + slots[suit]
+                n += 1
+    # From the draws to the phase the blocks stand in the same order in both.
+    n = add_bits(view, o.draws[0], o.phase[1], v.draws[0], out, n)
+    trump = which(view, o.trump[0], o.trump[1])
+    if trump != NOBODY:
+        out[n] = v.trump[0]
+        n += 1
+        if not v.canonical:
+            out[n] = v.trump[0] + 1 + trump
+            n += 1
+    n = add_bits(view, o.points[0], o.points[1], v.points[0], out, n)
+    for team in range(t.teams):
+        at = v.card_points[0] + team * len(CARD_POINT_STEPS)
+        n = add_steps(float(view[o.card_points[0] + team]), CARD_POINT_STEPS, at, out, n)
+    see_bids(view, t, o, s)
+    if v.missing[0] < v.missing[1]:
+        for team in range(t.teams):
+            at = v.missing[0] + team * len(MISSING_STEPS)
+            for k in range(len(MISSING_STEPS)):
+                if t.target - s.scores[team] <= MISSING_STEPS[k]:
+                    out[n] = at + k
+                    n += 1
+    if v.worth[0] < v.worth[1]:
+        n = add_steps(worth, WORTH_STEPS, v.worth[0], out, n)
+        if which(view, o.leader[0], o.leader[1]) != NOBODY:
+            n = see_trick(view, mask, t, o, v, s, slots, out, n)
+    return n
+
+
+@kernel
+def see_trick(
+    view: np.ndarray,
+    mask: np.ndarray,
+    t: Tables,
+    o: Layout,
+    v: ViewLayout,
+    s: Sight,
+    slots: np.ndarray,
+    out: np.ndarray,
+    n: int,
+) -> int:
+    """The helpers in the play: what a player can work out about the trick and the cards still out."""
+    see_hand(view, mask, t, o, s)
+    see_table(view, t, o, s)
+    if s.led != NOBODY:
+        if s.led < NUM_SUITS:
+            out[n] = v.led[0] + slots[s.led]
+            n += 1
+        out[n] = v.winner[0] + s.winner
+        n += 1
+    out[n] = v.after[0] + s.after
+    n += 1
+    unseen_trumps = int64(0)
+    if s.trump != NOBODY:
+        unseen_trumps = count(s.unseen & t.suit_cards[s.trump, s.trump])
+    for k in range(min(unseen_trumps, MOST_TRUMPS)):
+        out[n] = v.trumps_out[0] + k
+        n += 1
+    stake = int64(0)
+    cards = s.table
+    while cards != 0:
+        stake += t.card_points[lowest(cards)]
+        cards &= cards - 1
+    n = add_steps(float(stake), TABLE_STEPS, v.on_table[0], out, n)
+    if s.trump != NOBODY and s.bidder != NOBODY:
+        need = s.bid
+        for kind in range(GAME):
+            if t.kind_points[kind] and s.kinds[kind] != NOBODY and s.kinds[kind] == s.bidder % t.teams:
+                need -= 1
+        out[n] = v.need[0] + max(need, 0)
+        n += 1
+    if s.trump == NOBODY:  # the first lead of a game in which it decides: nothing is on the table
+        return n
+    cards = s.hand
+    while cards != 0:
+        card = lowest(cards)
+        cards &= cards - 1
+        place = card_place(card, slots, t)
+        if s.led != NOBODY and (s.legal >> card) & 1 and beats(card, s.best, s.trump, t):
+            out[n] = v.beating[0] + place
+            n += 1
+        if is_boss(card, t, s):
+            out[n] = v.bosses[0] + place
+            n += 1
+    return n
+
+
+@kernel
+def is_boss(card: int, t: Tables, s: Sight) -> bool:
+    """Whether no unseen card of its suit is stronger."""
+    rivals = s.unseen & t.suit_cards[s.trump, t.suit_of[s.trump, card]]
+    while rivals != 0:
+        rival = lowest(rivals)
+        if t.strength[s.trump, rival] > t.strength[s.trump, card]:
+            return False
+        rivals &= rivals - 1
+    return True
+
+
+@kernel
+def see_hidden(g: Game, t: Tables, seat: int, begin: int, slots: np.ndarray, out: np.ndarray, n: int) -> int:
+    """Adds what the seat does not see, for a critic in training: the others' hands, the stock, a private trump."""
+    for k in range(1, t.players):
+        n = add_cards(g.hand[(seat + k) % t.players], begin + (k - 1) * t.deck_size, slots, t, out, n)
+    stock = int64(0)
+    for place in range(g.next_card, t.deck_size):
+        stock |= bit(g.deck[place])
+    n = add_cards(stock, begin + (t.players - 1) * t.deck_size, slots, t, out, n)
+    if g.trump != NOBODY:
+        out[n] = begin + t.players * t.deck_size + slots[g.trump]
+        n += 1
+    return n
+
+
+BIDDING, EXCHANGING, PLAYING = 0, 1, 2
+"""Groups of phases, whose decisions are alike: auction and trump; exchange and keep; play."""
+
+
+@kernel
+def group_of(view: np.ndarray, mask: np.ndarray, o: Layout) -> int:
+    """The group of phases that a decision belongs to."""
+    if mask[PASS] or mask[BID_1 : BID_1 + MAX_BID].any() or mask[TRUMP_CLUBS : TRUMP_CLUBS + NUM_SUITS].any():
+        return BIDDING
+    return EXCHANGING if which(view, o.leader[0], o.leader[1]) == NOBODY else PLAYING
+
+
+class LearnerView:
+    """Turns observations into features, many at a time.
+
+    >>> from smear_env import Games
+    >>> games = Games("schmier", 2, seed=1)
+    >>> view = LearnerView(games.rules)
+    >>> features, offsets, slots = view(*games.reset())
+    >>> offsets.shape, slots.shape
+    ((3,), (2, 4))
+
+    Args:
+        rules: the rules of the game.
+        options: what is shown.
+    """
+
+    def __init__(self, rules: GameRules, options: ViewOptions = ViewOptions()) -> None:
+        self.rules, self.options = rules, options
+        self.tables, self.layout = make_tables(rules), make_layout(rules)
+        self.view_layout = make_view_layout(rules, options)
+        self.num_features = num_features(rules, options)
+
+    def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The features of observations (N, D) with masks (N, 70).
+
+        Returns:
+            The numbers of the features that are true, int32, those of all views one after the other; where those of
+            each view begin and the last one's end, (N + 1,) int64; the slot of each suit, (N, 4) int64.
+        """
+        features = np.empty(len(observations) * most_features(self.rules), np.int32)
+        offsets = np.zeros(len(observations) + 1, np.int64)
+        slots = np.empty((len(observations), NUM_SUITS), np.int64)
+        see_all(
+            observations, action_masks, self.tables, self.layout, self.view_layout, order_worths(),
+            np.zeros(1, SIGHT), features, offsets, slots,
+        )  # fmt: skip
+        return features[: offsets[-1]].copy(), offsets, slots
+
+
+@kernel
+def see_all(
+    observations: np.ndarray,
+    action_masks: np.ndarray,
+    tables: np.ndarray,
+    layout: np.ndarray,
+    view_layout: np.ndarray,
+    worths: np.ndarray,
+    sight: np.ndarray,
+    features: np.ndarray,
+    offsets: np.ndarray,
+    slots: np.ndarray,
+) -> None:
+    """Writes the features of every view."""
+    n = int64(0)
+    for i in range(len(observations)):
+        n = see(
+            observations[i], action_masks[i], tables[0], layout[0], view_layout[0], worths[0], sight[0], slots[i],
+            features, n,
+        )  # fmt: skip
+        offsets[i + 1] = n
+
+
+def slot_masks(action_masks: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """Action masks (N, 70) with the suits in their slots (N, 4), so that they go with the network's outputs."""
+    out = np.zeros_like(action_masks)
+    actions = np.arange(NUM_ACTIONS)
+    suits = np.where(actions < 52, actions // 13, np.where((actions >= 65) & (actions < 69), actions - 65, 0))
+    places = np.where(actions < 52, slots[:, suits] * 13 + actions % 13, actions)
+    places = np.where((actions >= 65) & (actions < 69), TRUMP_CLUBS + slots[:, suits], places)
+    np.put_along_axis(out, places, action_masks, 1)
+    return out

@@ -1,0 +1,102 @@
+"""Players that are networks: reading them from checkpoints, and asking them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smear_agents.agent import Agent
+from smear_agents.learner_view import ViewOptions, make_view_layout
+from smear_agents.network import Network, policy_shape
+from smear_env import GameRules
+from smear_env.rules import make_rules
+
+
+class NeuralAgent(Agent):
+    """Does what a network thinks best.
+
+    Args:
+        rules: the rules of the game it will play.
+        seed: without effect, it leaves nothing to chance.
+        network: the network.
+
+    Raises:
+        ValueError: the network was made for a game that looks different.
+    """
+
+    def __init__(self, rules: GameRules, seed: int, network: Network) -> None:
+        super().__init__(rules, seed)
+        if make_view_layout(rules, network.options) != make_view_layout(network.rules, network.options):
+            raise ValueError(f"the network was trained for {network.rules.name} and cannot play {rules.name}")
+        # Of rules that look the same, the ones it is asked to play: the target may be another.
+        self.network = Network(rules, network.options, network.hidden, network.weights)
+
+    def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """As in `Agent`."""
+        return self.network.actions(observations, action_masks)
+
+
+def is_checkpoint(name: str) -> bool:
+    """Whether the name of an agent is the path of a checkpoint or of a training run."""
+    return name.endswith(".safetensors") or (Path(name) / "ckpt").is_dir()
+
+
+def load(path: str | Path, rules: GameRules | None = None, seed: int = 0) -> NeuralAgent:
+    """The player of a checkpoint, or of a training run: its best checkpoint, or the last if none was judged.
+
+    Args:
+        path: a `.safetensors` file, or the folder of a run.
+        rules: the rules it is to play; None: those it was trained for.
+        seed: as for every agent.
+
+    Raises:
+        ValueError: no such file, or it holds no policy for such rules.
+    """
+    network = read_network(path)
+    return NeuralAgent(rules or network.rules, seed, network)
+
+
+def read_network(path: str | Path) -> Network:
+    """The policy network of a checkpoint or of a training run.
+
+    Raises:
+        ValueError: no such file, or no policy in it.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    file = Path(path)
+    if file.is_dir():
+        names = [name for name in ("best", "last") if (file / "ckpt" / f"{name}.safetensors").is_file()]
+        if not names:
+            raise ValueError(f"{path} has no checkpoint yet: there is no ckpt/last.safetensors in it")
+        file = file / "ckpt" / f"{names[0]}.safetensors"
+    if not file.is_file():
+        raise ValueError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(file, framework="np") as tensors:
+            data = json.loads((tensors.metadata() or {})["smear"])
+            return make_network(data, [tensors.get_tensor(name) for name in policy_names(data)])
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
+
+
+def policy_names(data: dict[str, Any]) -> list[str]:
+    """The names of the policy's tensors in a checkpoint, in the order of the vector of weights."""
+    layers = range(len(data["hidden"]) + 1)
+    return [f"policy.{part}.{layer}" for layer in layers for part in ("weight", "bias")]
+
+
+def make_network(data: dict[str, Any], tensors: list[np.ndarray]) -> Network:
+    """A network from the plain data of a checkpoint and its policy's tensors.
+
+    Raises:
+        ValueError: tensors of another shape.
+    """
+    rules, options, hidden = make_rules(**data["rules"]), ViewOptions(**data["view"]), tuple(data["hidden"])
+    sizes = policy_shape(rules, options, hidden).sizes
+    shapes = [shape for pair in zip(sizes, sizes[1:]) for shape in (pair, pair[1:])]
+    given = [tensor.shape for tensor in tensors]
+    if given != shapes:
+        raise ValueError(f"the policy has tensors of shapes {given}; {rules.name} with this view needs {shapes}")
+    return Network(rules, options, hidden, np.concatenate([tensor.ravel() for tensor in tensors]).astype(np.float32))

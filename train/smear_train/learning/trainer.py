@@ -1,0 +1,319 @@
+"""The loop of training: play, learn, write down; now and then judge.
+
+Everything that an update draws depends on the seed and the number of the update alone, so a run that was stopped goes
+on exactly as if it had not been.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor
+
+from smear_agents import Agent, make_agent
+from smear_agents.network import EPSILON, SAMPLE, policy_shape
+from smear_train.evaluate import Setup, evaluate
+from smear_train.learning import cloning, dmc, ppo
+from smear_train.learning.config import TrainConfig
+from smear_train.learning.distributed import World
+from smear_train.learning.learner import Learner
+from smear_train.learning.model import ActorCritic
+from smear_train.learning.rollout import Decisions, Rollout, deal_counts
+from smear_train.learning.run_folder import Checkpoint, RunFolder
+from smear_train.learning.tables import (
+    ORDER,
+    Pool,
+    deal_seeds,
+    equity_payoffs,
+    part_of,
+    points_payoffs,
+    seat_clones,
+    seat_learner,
+    stream,
+)
+
+EVALUATION_SEED = 20_000_000
+"""Of the deals that the policy is judged on. Training draws its deals from other streams of chance."""
+
+ALL_PASS_ALARM = 0.2
+"""The share of deals thrown in from which the policy is about to learn to pass always, which its score does not show."""
+
+
+class Trainer:
+    """A training in progress.
+
+    Args:
+        config: what to do.
+        world: the processes.
+        best_response_to: an agent that the policy learns to beat, and that never changes; "" for self-play.
+
+    Attributes:
+        update: how many updates are done, those of cloning included.
+        decisions: decisions learned from so far, by all processes.
+
+    Raises:
+        ValueError: agents that do not exist.
+    """
+
+    def __init__(self, config: TrainConfig, world: World, best_response_to: str = "") -> None:
+        self.config, self.world, self.best_response_to = config, world, best_response_to
+        self.rules, self.options = config.game_rules(), config.view_options()
+        sizes = policy_shape(self.rules, self.options, config.network.hidden).sizes
+        sees_hidden = config.network.critic == "all_hands" and config.algorithm == "ppo"
+        self.rollout = Rollout(self.rules, self.options, sizes, sees_hidden)
+        model = ActorCritic(
+            sizes, config.network.critic, (self.rollout.input_width, *config.network.critic_hidden), config.seed
+        )
+        self.learner = Learner(model, world)
+        names = list(dict.fromkeys([*config.opponents.agents, *filter(None, (config.clone.teacher, best_response_to))]))
+        self.agents: list[Agent] = [make_agent(name, self.rules, config.seed) for name in names]
+        self._number = {name: number for number, name in enumerate(names)}
+        self.past: list[np.ndarray] = []
+        self.update = 0
+        self.decisions = 0
+        self.seconds = 0.0
+
+    # --- One update ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_cloning(self) -> bool:
+        """Whether the next update is one of cloning."""
+        return self.update < self.config.clone_updates
+
+    def step(self) -> dict[str, Any]:
+        """One update; returns the row for the log."""
+        began = time.perf_counter()
+        row: dict[str, Any] = {"update": self.update + 1, "phase": "clone" if self.is_cloning else self.config.algorithm}
+        decisions, counts = self._play()
+        acted = time.perf_counter()
+        rng = np.random.Generator(np.random.PCG64(stream(self.config.seed, ORDER, self.update, self.world.rank)))
+        row |= self._learn(decisions, rng)
+        self._keep_self()
+        ended = time.perf_counter()
+        self.update += 1
+        (new,) = self.world.sums([len(decisions)])
+        self.decisions += int(new)
+        self.seconds += ended - began
+        row |= {"decisions": self.decisions, "decisions_per_s": round(new / (ended - began)), "seconds": self.seconds}
+        row |= {"time_acting": acted - began, "time_learning": ended - acted}
+        return row | self._rates(counts)
+
+    def _play(self) -> tuple[Decisions, dict[str, float]]:
+        """This process's share of the deals of an update: what was decided, and how the deals went."""
+        config, rules = self.config, self.rules
+        progress = self._progress()
+        if self.is_cloning:
+            seating = seat_clones(rules, config.deals, self._number[config.clone.teacher])
+        else:
+            pool = Pool(len(config.opponents.agents), len(self.past))
+            frozen = self._number[self.best_response_to] if self.best_response_to else None
+            seating = seat_learner(rules, config, pool, self.update, progress, frozen)
+        own = self.world.share(config.deals)
+        seating = part_of(seating, own)
+        policies = np.stack([self.learner.model.policy_weights(), *self.past])
+        is_dmc = config.algorithm == "dmc"
+        decisions, records = self.rollout.play(
+            deal_seeds(config.seed, self.update, config.deals)[own],
+            seating,
+            policies,
+            self.agents,
+            EPSILON if is_dmc else SAMPLE,
+            dmc.exploration(config.dmc, progress) if is_dmc else 0.0,
+        )
+        payoffs = (
+            points_payoffs(records, rules)
+            if config.reward == "points"
+            else equity_payoffs(records, seating.scores, rules)
+        )
+        alone = (seating.roles == seating.roles[:, :1]).all(1)
+        counted = alone & ~seating.must_bid if alone.any() else ~seating.must_bid
+        counts = deal_counts(records[counted], rules.teams)
+        counts["illegal"] = 0.0
+        return replace(decisions, payoffs=payoffs * np.float32(config.reward_scale)), counts
+
+    def _learn(self, decisions: Decisions, rng: np.random.Generator) -> dict[str, float]:
+        config = self.config
+        if self.is_cloning:
+            return cloning.learn(self.learner, decisions, config.clone, self.update / config.clone_updates, rng)
+        if config.algorithm == "dmc":
+            return dmc.learn(self.learner, decisions, config.dmc, self._progress(), rng)
+        return ppo.learn(self.learner, decisions, config.ppo, self._progress(), rng)
+
+    def _progress(self) -> float:
+        """How much of the run proper is over, 0 to 1."""
+        return max(self.update - self.config.clone_updates, 0) / self.config.updates
+
+    def _keep_self(self) -> None:
+        """Takes the policy into the pool every so many updates."""
+        opponents, done = self.config.opponents, self.update + 1 - self.config.clone_updates
+        if opponents.past and opponents.share > 0 and done >= 0 and done % opponents.every == 0:
+            self.past = [*self.past, self.learner.model.policy_weights()][-opponents.past :]
+
+    def _rates(self, counts: dict[str, float]) -> dict[str, float]:
+        names = sorted(counts)
+        total = dict(zip(names, self.world.sums([counts[name] for name in names])))
+        scored = max(total["scored"], 1.0)
+        return {
+            "all_pass": 1 - total["scored"] / max(total["deals"], 1.0),
+            "made": total["made"] / scored,
+            "mean_bid": total["bids"] / scored,
+            "illegal": int(total["illegal"]),
+        }
+
+    def alarm(self, row: dict[str, Any]) -> str | None:
+        """What is wrong with the bidding, which the score alone would not show; None if nothing is."""
+        if row["all_pass"] > ALL_PASS_ALARM:
+            return (
+                f"update {row['update']}: {row['all_pass']:.0%} of the deals of self-play are thrown in; the policy may "
+                "be learning to pass always. Cures: clone a teacher, or must_bid=0.3"
+            )
+        if row["mean_bid"] > self.rules.min_bid + 1:
+            return (
+                f"update {row['update']}: the mean bid is {row['mean_bid']:.1f}; bids so high are seldom made, and a "
+                "policy that is punished for them learns to pass always"
+            )
+        return None
+
+    # --- Checkpoints ---------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that a checkpoint holds as tensors: weights, the optimizer's memory, earlier selves."""
+        tensors = {name: tensor.detach().cpu() for name, tensor in self.learner.model.state_dict().items()}
+        names = [name for name, _ in self.learner.model.named_parameters()]
+        for number, state in self.learner.optimizer.state_dict()["state"].items():
+            for key, value in state.items():
+                tensors[f"optimizer.{names[number]}.{key}"] = torch.as_tensor(value).detach().cpu()
+        for number, weights in enumerate(self.past):
+            tensors[f"pool.{number}"] = torch.from_numpy(weights)
+        return tensors
+
+    def data(self) -> dict[str, Any]:
+        """All that a checkpoint holds as plain data."""
+        return {
+            "game": self.config.game,
+            "rules": msgspec.to_builtins(self.rules),
+            "view": msgspec.to_builtins(self.config.view),
+            "hidden": list(self.config.network.hidden),
+            "config": msgspec.to_builtins(self.config),
+            "best_response_to": self.best_response_to,
+            "update": self.update,
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+            "past": len(self.past),
+        }
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Goes on where a checkpoint of the same configuration was written."""
+        self.load_weights(checkpoint)
+        names = [name for name, _ in self.learner.model.named_parameters()]
+        state: dict[int, dict[str, Tensor]] = {}
+        for number, name in enumerate(names):
+            prefix = f"optimizer.{name}."
+            state[number] = {
+                key.removeprefix(prefix): tensor for key, tensor in checkpoint.tensors.items() if key.startswith(prefix)
+            }
+        groups = self.learner.optimizer.state_dict()["param_groups"]
+        self.learner.optimizer.load_state_dict({"state": state if any(state.values()) else {}, "param_groups": groups})
+        data = checkpoint.data
+        self.past = [checkpoint.tensors[f"pool.{number}"].numpy().copy() for number in range(data["past"])]
+        self.update, self.decisions, self.seconds = data["update"], data["decisions"], data["seconds"]
+
+    def load_weights(self, checkpoint: Checkpoint) -> None:
+        """Takes over the networks of a checkpoint, and nothing else."""
+        names = self.learner.model.state_dict()
+        self.learner.model.load_state_dict({name: checkpoint.tensors[name] for name in names})
+
+
+# --- A whole run -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watch:
+    """How a run is followed, and ended early; every function may be called after any update.
+
+    Attributes:
+        update: gets the row of every update.
+        evaluation: gets the row of every evaluation.
+        alarm: gets a warning.
+        stop: whether to end after this update.
+    """
+
+    update: Callable[[dict[str, Any]], None] = lambda row: None
+    evaluation: Callable[[dict[str, Any]], None] = lambda row: None
+    alarm: Callable[[str], None] = lambda text: None
+    stop: Callable[[], bool] = lambda: False
+
+
+def run(trainer: Trainer, folder: RunFolder | None, watch: Watch = Watch()) -> bool:
+    """Trains to the end of the configuration, or until it is to stop.
+
+    After every update the row is logged and the last checkpoint replaced, so that not more than one update can be lost.
+
+    Args:
+        trainer: new or restored.
+        folder: of the run; None in processes that do not write.
+        watch: who follows.
+
+    Returns:
+        Whether it came to its end.
+    """
+    config = trainer.config
+    while trainer.update < config.total_updates:
+        row = trainer.step()
+        if folder is not None:
+            folder.log(row)
+            keep = config.keep and trainer.update % config.keep == 0
+            names = ("last", "step") if keep else ("last",)
+            folder.save(trainer.update, trainer.tensors(), trainer.data(), names=names)
+        watch.update(row)
+        if not trainer.update <= config.clone_updates and (text := trainer.alarm(row)):
+            watch.alarm(text)
+        every = config.evaluation.every
+        done = trainer.update - config.clone_updates
+        at_end = trainer.update == config.total_updates
+        if at_end or (every and done >= 0 and done % every == 0):
+            if folder is not None:
+                judge(trainer, folder, watch)
+            trainer.world.wait()
+        if trainer.world.agree(watch.stop()):
+            return at_end
+    return True
+
+
+def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
+    """Plays duplicate deals against every baseline, logs the results, and keeps the best checkpoint."""
+    config, rules = trainer.config, trainer.rules
+    against = [trainer.best_response_to] if trainer.best_response_to else list(config.evaluation.against)
+    for number, opponent in enumerate(against):
+        setup = Setup(
+            rules=rules,
+            a=str(folder.checkpoint("last")),
+            b=opponent,
+            deals=config.evaluation.deals,
+            seed=EVALUATION_SEED,
+            form="one-vs-two" if rules.teams == 3 else None,
+        )
+        result = evaluate(setup)
+        difference = result.difference
+        row = {
+            "update": trainer.update,
+            "decisions": trainer.decisions,
+            "seconds": trainer.seconds,
+            "against": opponent,
+            "deals": config.evaluation.deals,
+            "mean": difference.mean,
+            "low": difference.low,
+            "high": difference.high,
+        }
+        earlier = [one["mean"] for one in folder.evaluations() if one["against"] == opponent]
+        folder.log_evaluation(row)
+        watch.evaluation(row)
+        if number == 0 and difference.mean > max(earlier, default=-np.inf):
+            folder.save(trainer.update, trainer.tensors(), trainer.data(), names=("best",))
+            folder.record_best(row)
+

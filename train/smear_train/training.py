@@ -1,0 +1,252 @@
+"""The verb `train` of the command line."""
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from smear_train.console import (
+    CHECK_SAID_NO,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    Parser,
+    UsageError,
+    format_table,
+    print_result,
+    with_interval,
+)
+
+
+def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
+    """Adds the verb to the command line."""
+    sub = verb("train", _train, "train a policy by self-play")
+    sub.add_argument("config", nargs="?", metavar="CONFIG", help="a configuration, as in configs/train")
+    sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key; may be repeated")
+    sub.add_argument("--run", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)")
+    sub.add_argument("--resume", metavar="FOLDER", help="go on with a run that was stopped")
+    sub.add_argument(
+        "--load", metavar="WHICH", help="weights to begin with, PATH; with --resume: last, best or step:N (default last)"
+    )
+    sub.add_argument(
+        "--best-response-to", default="", metavar="AGENT", help="learn to beat this player, which stays as it is"
+    )
+    sub.add_argument("--seed", type=int, help="of all chance; the same as --set seed=N")
+    sub.add_argument("--max-minutes", type=float, metavar="M", help="stop after so long, to be resumed")
+    sub.add_argument("--device", default="auto", metavar="D", help="auto, cpu or cuda (default auto)")
+    sub.add_argument("--threads", type=int, default=1, metavar="T", help="threads of each process (default 1)")
+    sub.add_argument(
+        "--processes", type=int, metavar="P", help="learn by so many processes on this machine, through torchrun"
+    )
+    sub.add_argument("--tensorboard", action="store_true", help="also write the folder tensorboard/ of the run")
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    _check(arguments)
+    if arguments.processes and "WORLD_SIZE" not in os.environ:
+        return _through_torchrun(arguments)
+
+    import torch
+
+    from smear_train.learning.distributed import World
+    from smear_train.learning.run_folder import CheckpointError, RunFolderError
+
+    torch.set_num_threads(arguments.threads)
+    try:
+        world = World(arguments.device)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        return _run(arguments, world)
+    except CheckpointError as error:
+        sys.stderr.write(f"smear train: {error}\n")
+        return CHECK_SAID_NO
+    except RunFolderError as error:
+        sys.stderr.write(f"smear train: {error}\n")
+        return FAILED
+    finally:
+        world.close()
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if (arguments.config is None) == (arguments.resume is None):
+        raise UsageError("give either a configuration, as in `smear train CONFIG`, or --resume FOLDER")
+    if arguments.resume:
+        for name in ("set", "run", "seed", "best_response_to"):
+            if getattr(arguments, name) not in (None, [], ""):
+                raise UsageError(
+                    f"--{name.replace('_', '-')} cannot change a run that is resumed; start a new one, "
+                    "with --load PATH for its weights"
+                )
+    for name, least in (("threads", 1), ("processes", 1), ("max_minutes", 0)):
+        value = getattr(arguments, name)
+        if value is not None and (value < least or value == 0):
+            raise UsageError(f"--{name.replace('_', '-')} {value} is not allowed; allowed: more than 0")
+
+
+def _through_torchrun(arguments: argparse.Namespace) -> int:
+    """Replaces this process by torchrun, which starts the processes and ends them together."""
+    words = list(sys.argv[1:])
+    at = next(i for i, word in enumerate(words) if word.split("=")[0] == "--processes")
+    del words[at : at + (1 if "=" in words[at] else 2)]
+    # One thread each, which torchrun would otherwise set itself, and say so.
+    os.environ.setdefault("OMP_NUM_THREADS", str(arguments.threads))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    os.execv(sys.executable, [*command, str(arguments.processes), "-m", "smear_train", *words])
+
+
+def _run(arguments: argparse.Namespace, world: Any) -> int:
+    from smear_train.learning.progress import TrainingProgress
+    from smear_train.learning.trainer import Watch, run
+
+    trainer, folder = _resume(arguments, world) if arguments.resume else _begin(arguments, world)
+    progress = TrainingProgress(trainer.config.total_updates, arguments.quiet or not world.is_first)
+    mirror = None
+    if arguments.tensorboard and folder is not None:
+        from smear_train.learning.mirror import TensorBoardMirror
+
+        mirror = TensorBoardMirror(folder.path, trainer.decisions)
+    deadline = time.monotonic() + 60 * arguments.max_minutes if arguments.max_minutes else None
+
+    def update(row: dict[str, Any]) -> None:
+        progress.update(row)
+        if mirror is not None:
+            mirror.write(row)
+
+    def evaluation(row: dict[str, Any]) -> None:
+        progress.evaluation(row)
+        if mirror is not None:
+            mirror.write(row)
+
+    with _stopped_by_signals() as stopped:
+        watch = Watch(
+            update=update,
+            evaluation=evaluation,
+            alarm=progress.alarm if world.is_first else lambda text: None,
+            stop=lambda: bool(stopped) or (deadline is not None and time.monotonic() > deadline),
+        )
+        try:
+            is_done = run(trainer, folder, watch)
+        finally:
+            progress.close()
+            if mirror is not None:
+                mirror.close()
+    if folder is not None:
+        _report(arguments, trainer, folder, is_done)
+    return INTERRUPTED if stopped else OK
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM end the training after the update under way, a second one at once. Yields what has come."""
+    stopped: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _begin(arguments: argparse.Namespace, world: Any) -> tuple[Any, Any]:
+    """A new run."""
+    from smear_train.learning.config import as_toml, load_config
+    from smear_train.learning.run_folder import RunFolder, check, describe_environment, read_checkpoint
+    from smear_train.learning.trainer import Trainer
+
+    changes = [*arguments.set, *([f"seed={arguments.seed}"] if arguments.seed is not None else [])]
+    try:
+        config = load_config(arguments.config, tuple(changes))
+        trainer = Trainer(config, world, arguments.best_response_to)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if arguments.load:
+        checkpoint = read_checkpoint(arguments.load)
+        data = trainer.data()
+        check(checkpoint, game=data["game"], rules=data["rules"])
+        trainer.load_weights(checkpoint)
+    if not world.is_first:
+        return trainer, None
+    path = Path(arguments.run) if arguments.run else _new_folder(Path(arguments.config).stem)
+    command = shlex.join(["smear", *sys.argv[1:]])
+    return trainer, RunFolder.create(path, as_toml(config), describe_environment(config.seed, command))
+
+
+def _new_folder(name: str) -> Path:
+    number = 1
+    while (path := Path("runs") / f"{name}-{number}").exists():
+        number += 1
+    return path
+
+
+def _resume(arguments: argparse.Namespace, world: Any) -> tuple[Any, Any]:
+    """A run to go on with."""
+    from smear_train.learning.config import load_config
+    from smear_train.learning.run_folder import RunFolder, check
+    from smear_train.learning.trainer import Trainer
+
+    folder = RunFolder.open(arguments.resume) if world.is_first else RunFolder(arguments.resume)
+    try:
+        checkpoint = folder.load(arguments.load or "last")
+        config = load_config(folder.path / "config.toml")
+        trainer = Trainer(config, world, checkpoint.data.get("best_response_to", ""))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    data = trainer.data()
+    check(checkpoint, game=data["game"], rules=data["rules"])
+    trainer.restore(checkpoint)
+    world.wait()
+    if world.is_first:
+        folder.forget_after(trainer.update)
+    return trainer, folder if world.is_first else None
+
+
+def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: bool) -> None:
+    """What came of it, and the commands that go on from here."""
+    config = trainer.config
+    latest = {row["against"]: row for row in folder.evaluations()}
+    best = folder.checkpoint("best" if latest else "last")
+    resume = None if is_done else shlex.join(["smear", "train", "--resume", str(folder.path)])
+    options = [word for name, value in config.rules.items() for word in ("--rule", f"{name}={value}")]
+    against = trainer.best_response_to or config.evaluation.against[0]
+    evaluate = ["smear", "eval", str(best), against, "--game", config.game, *options, "--deals", "10000"]
+    evaluate += ["--form", "one-vs-two"] if trainer.rules.teams == 3 else []
+    document = {
+        "kind": "training",
+        "run": str(folder.path),
+        "game": config.game,
+        "seed": config.seed,
+        "update": trainer.update,
+        "updates": config.total_updates,
+        "decisions": trainer.decisions,
+        "ms_total": round(1000 * trainer.seconds),
+        "evaluations": list(latest.values()),
+        "best_response_to": trainer.best_response_to or None,
+        "resume": resume,
+        "command": shlex.join(evaluate),
+    }
+    lines = [f"{folder.path}: {trainer.update} of {config.total_updates} updates, {trainer.decisions:,} decisions"]
+    if latest:
+        rows = [("against", "points/deal", "deals")]
+        for opponent, row in latest.items():
+            rows.append((opponent, with_interval(row["mean"], row["low"], row["high"]), f"{row['deals']:,}"))
+        lines.append(format_table(rows))
+    if trainer.best_response_to and latest:
+        lines.append(
+            f"By so much at least can {trainer.best_response_to} be exploited by one team; it gains 0 against itself."
+        )
+    lines += [f"Go on: {resume}"] if resume else []
+    lines.append(f"Judge: {document['command']}")
+    print_result(arguments, document, "\n".join(lines))
