@@ -36,6 +36,7 @@ EXTRA_OF = {
     "safetensors": "train",
     "rich": "train",
     "tensorboard": "train",
+    "tomli_w": "train",
 }
 """The extra of this package that brings a module."""
 

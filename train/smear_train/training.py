@@ -29,7 +29,7 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub = verb("train", _train, "train a policy by self-play")
     sub.add_argument("config", nargs="?", metavar="CONFIG", help="a configuration, as in configs/train")
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key; may be repeated")
-    sub.add_argument("--run", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)")
+    sub.add_argument("--run", dest="folder", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)")
     sub.add_argument("--resume", metavar="FOLDER", help="go on with a run that was stopped")
     sub.add_argument(
         "--load", metavar="WHICH", help="weights to begin with, PATH; with --resume: last, best or step:N (default last)"
@@ -78,10 +78,12 @@ def _check(arguments: argparse.Namespace) -> None:
     if (arguments.config is None) == (arguments.resume is None):
         raise UsageError("give either a configuration, as in `smear train CONFIG`, or --resume FOLDER")
     if arguments.resume:
-        for name in ("set", "run", "seed", "best_response_to"):
-            if getattr(arguments, name) not in (None, [], ""):
+        given = {"--set": arguments.set, "--run": arguments.folder, "--best-response-to": arguments.best_response_to}
+        given["--seed"] = arguments.seed
+        for name, value in given.items():
+            if value not in (None, [], ""):
                 raise UsageError(
-                    f"--{name.replace('_', '-')} cannot change a run that is resumed; start a new one, "
+                    f"{name} cannot change a run that is resumed; start a new one, "
                     "with --load PATH for its weights"
                 )
     for name, least in (("threads", 1), ("processes", 1), ("max_minutes", 0)):
@@ -179,7 +181,7 @@ def _begin(arguments: argparse.Namespace, world: Any) -> tuple[Any, Any]:
         trainer.load_weights(checkpoint)
     if not world.is_first:
         return trainer, None
-    path = Path(arguments.run) if arguments.run else _new_folder(Path(arguments.config).stem)
+    path = Path(arguments.folder) if arguments.folder else _new_folder(Path(arguments.config).stem)
     command = shlex.join(["smear", *sys.argv[1:]])
     return trainer, RunFolder.create(path, as_toml(config), describe_environment(config.seed, command))
 

@@ -6,7 +6,7 @@ import torch
 from smear_train.learning.config import CloneConfig
 from smear_train.learning.learner import Learner, Means
 from smear_train.learning.model import log_probabilities
-from smear_train.learning.rollout import Decisions
+from smear_train.learning.rollout import Decisions, payoffs_by_team
 
 
 def learn(
@@ -26,7 +26,7 @@ def learn(
         best too.
     """
     learning_rate = config.learning_rate * (1 - 0.9 * progress)
-    payoffs = torch.from_numpy(decisions.payoffs[decisions.games, decisions.seats]).to(learner.world.device)
+    payoffs = torch.from_numpy(payoffs_by_team(decisions, learner.model.num_values)).to(learner.world.device)
     means = Means()
     for number, batch in enumerate(learner.minibatches(decisions, config.epochs, config.minibatches, rng)):
         outputs, value = learner.model(batch.views, batch.critic_views)

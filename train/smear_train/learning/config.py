@@ -48,7 +48,8 @@ class NetworkConfig(_Part):
         hidden: units of each hidden layer of the policy.
         critic: "shared": an output of the policy's last layer. "separate": a network of its own. "all_hands": one that
             in training also sees the other hands and the stock, with the observation (an asymmetric critic: without
-            the observation it would be biased; Baisero and Amato, AAMAS 2022).
+            the observation it would be biased; Baisero and Amato, AAMAS 2022). It values the table for every team at
+            everybody's turn, so that advantages follow the table from turn to turn.
         critic_hidden: units of each hidden layer of a critic of its own.
     """
 
@@ -84,7 +85,8 @@ class PpoConfig(_Part):
         learning_rate, final_learning_rate: of Adam; it falls in a straight line over the whole run.
         entropy, final_entropy: weight of the entropy bonus, likewise.
         clip: how far the ratio of probabilities may go before its gradient is cut.
-        trace: lambda of the advantages. Nothing is discounted: a deal is short.
+        trace: lambda of the advantages, from one own decision to the next; with critic "all_hands" from one decision
+            of the table to the next. Nothing is discounted: a deal is short.
         value_weight: of the critic's loss.
         max_gradient: its norm is cut to this.
         normalise: advantages to mean 0 and deviation 1, "phase": bidding, exchange and play each by themselves, as

@@ -92,24 +92,31 @@ class ActorCritic(nn.Module):
         sizes: the layers of the policy, as in `smear_agents.network.Shape`.
         critic: "shared", "separate" or "all_hands"; see `config.NetworkConfig`.
         critic_sizes: features and hidden layers of a critic of its own.
+        teams: of the game.
         seed: of the first weights.
+
+    Attributes:
+        num_values: V, how many values the critic gives: one for each team if it sees all hands, else the player's own.
     """
 
-    def __init__(self, sizes: Sequence[int], critic: str, critic_sizes: Sequence[int], seed: int) -> None:
+    def __init__(
+        self, sizes: Sequence[int], critic: str, critic_sizes: Sequence[int], teams: int, seed: int
+    ) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.policy = Perceptron(sizes, generator, last_scale=0.01)
         self.shares = critic == "shared"
         self.sees_hidden = critic == "all_hands"
+        self.num_values = teams if self.sees_hidden else 1
         if self.shares:
             self.critic: nn.Module = nn.Linear(sizes[-2], 1)
             nn.init.zeros_(self.critic.weight)  # type: ignore[arg-type]
             nn.init.zeros_(self.critic.bias)  # type: ignore[arg-type]
         else:
-            self.critic = Perceptron([*critic_sizes, 1], generator, last_scale=0.01)
+            self.critic = Perceptron([*critic_sizes, self.num_values], generator, last_scale=0.01)
 
     def forward(self, views: tuple[Tensor, Tensor], critic_views: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Outputs of the policy (B, 70) and values (B,).
+        """Outputs of the policy (B, 70) and values (B, V), the own team's first and then to the left.
 
         Args:
             views: features of what the players see, and where each begins.
@@ -117,8 +124,8 @@ class ActorCritic(nn.Module):
         """
         outputs, hidden = self.policy(*views)
         if self.shares:
-            return outputs, self.critic(hidden).squeeze(1)
-        return outputs, self.critic(*critic_views)[0].squeeze(1)
+            return outputs, self.critic(hidden)
+        return outputs, self.critic(*critic_views)[0]
 
     def policy_weights(self) -> np.ndarray:
         """The policy's weights as `smear_agents.network` wants them: one vector, float32."""

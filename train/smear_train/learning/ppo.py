@@ -7,7 +7,7 @@ from torch import Tensor
 from smear_train.learning.config import PpoConfig
 from smear_train.learning.learner import GROUPS, Learner, Means
 from smear_train.learning.model import log_probabilities
-from smear_train.learning.rollout import Decisions, estimate_advantages
+from smear_train.learning.rollout import Decisions, estimate_advantages, estimate_table_advantages
 
 
 def learn(
@@ -28,11 +28,9 @@ def learn(
     learning_rate = _between(config.learning_rate, config.final_learning_rate, progress)
     entropy_weight = _between(config.entropy, config.final_entropy, progress)
     old_log_probs, values = evaluate(learner, decisions)
-    advantages = np.zeros(len(decisions), np.float32)
-    estimate_advantages(
-        decisions.games, decisions.seats, values, decisions.payoffs, config.trace, advantages
-    )
-    returns = advantages + values
+    advantages, returns = np.zeros(len(decisions), np.float32), np.zeros_like(values)
+    estimate = estimate_table_advantages if learner.model.sees_hidden else estimate_advantages
+    estimate(decisions.games, decisions.seats, values, decisions.payoffs, config.trace, advantages, returns)
     normalised = normalise(advantages, decisions.groups, config.normalise)
     device = learner.world.device
     old_log_probs_t, advantages_t, returns_t = (
@@ -68,7 +66,7 @@ def learn(
 
 @torch.no_grad()
 def evaluate(learner: Learner, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities of the actions taken, and values, (T,) float32 each."""
+    """Log-probabilities of the actions taken, (T,), and values, (T, V), float32."""
     log_probs, values = [], []
     for batch in learner.in_order(decisions):
         outputs, value = learner.model(batch.views, batch.critic_views)

@@ -369,28 +369,66 @@ def estimate_advantages(
     payoffs: np.ndarray,
     trace: float,
     advantages: np.ndarray,
+    returns: np.ndarray,
 ) -> None:
-    """Generalised advantages (Schulman and others, 2016), for each (game, seat) by itself, nothing discounted.
+    """Generalised advantages (Schulman and others, 2016) for each (game, seat) by itself, nothing discounted.
 
     A player's next decision comes some steps of the table later, so the accumulator is one for each seat of each game.
     The payoff comes after the last decision. One pass from the last decision to the first.
 
     Args:
         games, seats: (T,) whose decision.
-        values: (T,) what the critic expected.
+        values: (T, 1) what the critic expected for the player.
         payoffs: (N, P).
         trace: lambda; 1 is the payoff itself, 0 one step.
         advantages: (T,) written.
+        returns: (T, 1) written: what the critic should have expected, advantage and value.
     """
-    num_games, players = payoffs.shape
     next_value = payoffs.copy()
-    next_advantage = np.zeros((num_games, players))
+    next_advantage = np.zeros(payoffs.shape)
     for k in range(games.size - 1, -1, -1):
         i, seat = games[k], seats[k]
-        delta = next_value[i, seat] - values[k]
+        delta = next_value[i, seat] - values[k, 0]
         advantages[k] = delta + trace * next_advantage[i, seat]
-        next_value[i, seat] = values[k]
+        returns[k, 0] = advantages[k] + values[k, 0]
+        next_value[i, seat] = values[k, 0]
         next_advantage[i, seat] = advantages[k]
+
+
+@kernel
+def estimate_table_advantages(
+    games: np.ndarray,
+    seats: np.ndarray,
+    values: np.ndarray,
+    payoffs: np.ndarray,
+    trace: float,
+    advantages: np.ndarray,
+    returns: np.ndarray,
+) -> None:
+    """Generalised advantages along the decisions of the whole table, for a critic that sees all hands.
+
+    Such a critic knows what each team may expect at anybody's turn, so a player's advantage need not wait for his own
+    next turn, and the chance in the others' moves until then does not enter it. (Without the hands this would be wrong:
+    what a neighbour expects knows nothing of what the player saw when he chose.)
+
+    Args:
+        games, seats, payoffs, trace, advantages: as in `estimate_advantages`.
+        values: (T, teams) what the critic expected for each team, the player's first and then to the left.
+        returns: (T, teams) written.
+    """
+    teams = values.shape[1]
+    next_value = payoffs[:, :teams].copy()  # seats 0, 1, ... are of teams 0, 1, ...
+    next_advantage = np.zeros((len(payoffs), teams))
+    for k in range(games.size - 1, -1, -1):
+        i, own = games[k], seats[k] % teams
+        for place in range(teams):
+            team = (own + place) % teams
+            value = values[k, place]
+            advantage = next_value[i, team] - value + trace * next_advantage[i, team]
+            returns[k, place] = advantage + value
+            next_value[i, team] = value
+            next_advantage[i, team] = advantage
+        advantages[k] = next_advantage[i, own]
 
 
 @kernel
@@ -413,6 +451,14 @@ def pick_features(decisions: Decisions, rows: np.ndarray, hidden: bool) -> tuple
     out, starts = np.empty(total, np.int32), np.empty(len(rows) + 1, np.int32)
     gather(decisions.features, decisions.offsets, ends, rows, out, starts)
     return out, starts
+
+
+def payoffs_by_team(decisions: Decisions, teams: int) -> np.ndarray:
+    """What came of each decision for the player's team and, if `teams` is more than 1, for those to its left: (T, teams)."""
+    if teams == 1:
+        return decisions.payoffs[decisions.games, decisions.seats][:, None]
+    places = (decisions.seats[:, None] + np.arange(teams)) % teams
+    return np.take_along_axis(decisions.payoffs[decisions.games], places, 1)
 
 
 def deal_counts(records: np.ndarray, teams: int) -> dict[str, float]:

@@ -66,9 +66,8 @@ class Trainer:
         sizes = policy_shape(self.rules, self.options, config.network.hidden).sizes
         sees_hidden = config.network.critic == "all_hands" and config.algorithm == "ppo"
         self.rollout = Rollout(self.rules, self.options, sizes, sees_hidden)
-        model = ActorCritic(
-            sizes, config.network.critic, (self.rollout.input_width, *config.network.critic_hidden), config.seed
-        )
+        critic_sizes = (self.rollout.input_width, *config.network.critic_hidden)
+        model = ActorCritic(sizes, config.network.critic, critic_sizes, self.rules.teams, config.seed)
         self.learner = Learner(model, world)
         names = list(dict.fromkeys([*config.opponents.agents, *filter(None, (config.clone.teacher, best_response_to))]))
         self.agents: list[Agent] = [make_agent(name, self.rules, config.seed) for name in names]
