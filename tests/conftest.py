@@ -1,10 +1,14 @@
 """What holds for every test: none opens a window, whatever display the machine has."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
 from smear_env import pictures
+
+# They import what the extra `train` brings, which `make test-oldest` does without.
+collect_ignore = [] if find_spec("torch") else ["test_run_folder.py", "test_training_progress.py"]
 
 
 @pytest.fixture(autouse=True, scope="session")

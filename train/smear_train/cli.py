@@ -27,7 +27,16 @@ from smear_train.console import (
     print_result,
 )
 
-EXTRA_OF = {"scipy": "eval", "choix": "eval", "matplotlib": "report", "jinja2": "report", "torch": "train"}
+EXTRA_OF = {
+    "scipy": "eval",
+    "choix": "eval",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "torch": "train",
+    "safetensors": "train",
+    "rich": "train",
+    "tensorboard": "train",
+}
 """The extra of this package that brings a module."""
 
 

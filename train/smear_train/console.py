@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 OK, FAILED, WRONG_USAGE, CHECK_SAID_NO, EXTRA_MISSING, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -106,12 +106,18 @@ def error_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
+def shows_live(stream: TextIO) -> bool:
+    """Whether what is written there may be rewritten: a terminal that takes control codes, and the user lets it."""
+    can = os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    return stream.isatty() and can and not os.environ.get("NO_COLOR")
+
+
 class Progress:
     """Progress on stderr: a line rewritten on a terminal, elsewhere one line every ten seconds."""
 
     def __init__(self, total: int, what: str, quiet: bool) -> None:
         self.total, self.what, self.quiet = total, what, quiet
-        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.on_terminal = shows_live(sys.stderr)
         self.last = time.monotonic()
 
     def __call__(self, done: int) -> None:

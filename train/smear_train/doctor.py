@@ -20,7 +20,7 @@ def diagnose() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: installed_version(name) for name in PACKAGES},
         "jit": _jit.JIT,
         "cache": str(_jit.kernel.folder) if _jit.kernel.folder else None,
         "compiled": not _jit.kernel.is_cold(),
@@ -38,7 +38,8 @@ def diagnose() -> dict[str, Any]:
     return report
 
 
-def _version(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
+    """The version of a package; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
