@@ -95,10 +95,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         raise CheckpointError(f"checkpoint {path} cannot be read: {error.strerror}") from error
     try:
         with safetensors.safe_open(path, framework="pt") as content:
-            metadata = content.metadata() or {}
-            # Copies, since what is opened lies in the file, which others may replace.
-            tensors = {name: content.get_tensor(name).clone() for name in content.offset_keys()}
-    except Exception as error:  # the library raises many kinds over a damaged file
+            metadata, names = content.metadata() or {}, content.keys()
+            # Copies, since what is opened lies in the file, which others may change.
+            tensors = {name: content.get_tensor(name).clone() for name in names}
+    except (safetensors.SafetensorError, OSError, ValueError, RuntimeError) as error:
         raise CheckpointError(
             f"checkpoint {path} is damaged, or no safetensors file ({' '.join(str(error).split())}); take another one"
         ) from error
@@ -252,7 +252,7 @@ class RunFolder:
 
         At any moment, and after a kill at any moment, each name holds a whole checkpoint, the one before or this one.
         `best` and steps are brought to the disk (fsync) before they take their names, so that a loss of power cannot
-        harm them. `last` alone is not, for it is written after every update and that doubles the time: a kill cannot
+        harm them. `last` alone is not, for it is written after every update and that may double the time: a kill cannot
         harm it, a loss of power may, and then it is refused as damaged.
 
         Args:
