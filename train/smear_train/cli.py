@@ -36,10 +36,7 @@ EXTRA_OF = {
     "safetensors": "train",
     "rich": "train",
     "tensorboard": "train",
-<<<<<<< HEAD
     "tomli_w": "train",
-=======
->>>>>>> run-folder
 }
 """The extra of this package that brings a module."""
 
