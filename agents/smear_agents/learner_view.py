@@ -4,6 +4,10 @@ The rules do not care which suit is which, so neither need the network: trump st
 before trump is known the suit that the hand is worth most in stands for it. Everything is derived from the observation,
 so nothing hidden can come in. As some 70 of several hundred features are true at a time, a view is the list of their
 numbers; the first layer of a network adds up the rows of its matrix that they name.
+
+With helpers, cards that may be chosen are described too: its rank, how many unseen cards are stronger, whether it would
+take the trick, ... The network gives a weight to each of these in the position, and a card's output is the sum of its
+own and of the weights of what is true of it. So what is learned of one card is learned of all that are like it.
 """
 
 import functools
@@ -15,13 +19,13 @@ import numpy as np
 
 from smear_agents._jit import kernel
 from smear_agents.club_bids import BIDS, Bids, worth_of
-from smear_agents.sight import SIGHT, Sight, beats, cards_at, see_bids, see_hand, see_table, which
+from smear_agents.sight import Sight, beats, cards_at, see_bids, see_hand, see_table, which
 from smear_env import GameRules
 from smear_env._jit import int64
-from smear_env.actions import BID_1, MAX_BID, NUM_ACTIONS, PASS, TRUMP_CLUBS
+from smear_env.actions import BID_1, MAX_BID, PASS, TRUMP_CLUBS
 from smear_env.cards import NUM_SUITS, bit, count, lowest
-from smear_env.observe import Layout, block_slice, make_layout
-from smear_env.rules import GAME, NOBODY, Tables, make_tables
+from smear_env.observe import Layout, block_slice
+from smear_env.rules import GAME, LEFT, NOBODY, Tables
 from smear_env.state import Game
 
 CARD_POINT_STEPS = (1, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 46)
@@ -83,9 +87,11 @@ BLOCKS = (
     Block("trump", lambda r, o: 1 + (0 if o.canonical_suits else NUM_SUITS), "trump is known to me; and which it is"),
     _copied("points"),
     Block("card_points", lambda r, o: r.teams * len(CARD_POINT_STEPS), "card points that each team has taken"),
-    Block("missing", lambda r, o: r.teams * len(MISSING_STEPS) if o.scores else 0, "what each team lacks to the target"),
+    Block(
+        "missing", lambda r, o: r.teams * len(MISSING_STEPS) if o.scores else 0, "what each team lacks to the target"
+    ),
     _helper("worth", lambda r: len(WORTH_STEPS), "what the hand is worth in its best suit"),
-    _helper("beating", lambda r: r.deck_size, "cards of mine that would take the trick from the best card on the table"),
+    _helper("beating", lambda r: r.deck_size, "cards of mine that would take the trick as it lies"),
     _helper("bosses", lambda r: r.deck_size, "cards of mine that no unseen card of their suit beats"),
     _helper("winner", lambda r: r.players, "who is winning the trick"),
     _helper("led", lambda r: NUM_SUITS, "the suit led"),
@@ -95,10 +101,25 @@ BLOCKS = (
     _helper("need", lambda r: r.max_bid + 1, "points that the bidder's side still needs, one feature each"),
 )
 
+PLAIN_RANK, TRUMP_RANK, IS_LEFT, IS_JOKER = 0, 13, 26, 27
+STRONGER, WEAKER, BEATS, FOLLOWS = 28, 32, 35, 36
+LENGTH, IS_HIGHEST, IS_LOWEST = 37, 40, 41
+NUM_CARD_FEATURES = 42
+"""What is said of a card that may be chosen: its rank, plain or trump; how many unseen cards of its suit are stronger
+(0, 1, 2, more) and weaker (0, 1 or 2, more); that it would take the trick; that it is of the suit led; how many cards
+of its suit are in the hand (1, 2, more); that it is the highest of them; the lowest."""
+MOST_CARD_FEATURES = 8
+"""No card has more of them."""
+
 VIEW_LAYOUT = np.dtype(
-    (np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8"), ("canonical", "i8")]))
+    (
+        np.record,
+        np.dtype(
+            [(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8"), ("canonical", "i8"), ("helpers", "i8")]
+        ),
+    )
 )
-"""Where each block begins and ends, the number of features F, and whether suits are put in order."""
+"""Where each block begins and ends, the number of features F, and the options."""
 
 ViewLayout: TypeAlias = Any
 """One row of `VIEW_LAYOUT`, as kernels get it."""
@@ -121,7 +142,7 @@ def make_view_layout(rules: GameRules, options: ViewOptions) -> np.ndarray:
         layout[block.name] = begin, begin + width
         begin += width
     layout["length"] = begin
-    layout["canonical"] = options.canonical_suits
+    layout["canonical"], layout["helpers"] = options.canonical_suits, options.helpers
     layout.setflags(write=False)
     return layout
 
@@ -189,7 +210,7 @@ def order_suits(view: np.ndarray, t: Tables, o: Layout, v: ViewLayout, w: Bids, 
             slot += 1
             length = count_suit(hand, suit)
             for other in range(NUM_SUITS):
-                if other == suit or other == trump or suit == partner:
+                if other in (suit, trump) or suit == partner:
                     continue
                 longer = count_suit(hand, other)
                 slot += int64(other == partner or longer > length or (longer == length and other < suit))
@@ -211,6 +232,18 @@ def slot_action(action: int, slots: np.ndarray) -> int:
     if TRUMP_CLUBS <= action < TRUMP_CLUBS + NUM_SUITS:
         return TRUMP_CLUBS + slots[action - TRUMP_CLUBS]
     return action
+
+
+BIDDING, EXCHANGING, PLAYING = 0, 1, 2
+"""Groups of phases, whose decisions are alike: auction and trump; exchange and keep; play."""
+
+
+@kernel
+def group_of(view: np.ndarray, mask: np.ndarray, o: Layout) -> int:
+    """The group of phases that a decision belongs to."""
+    if mask[PASS] or mask[BID_1 : BID_1 + MAX_BID].any() or mask[TRUMP_CLUBS : TRUMP_CLUBS + NUM_SUITS].any():
+        return BIDDING
+    return EXCHANGING if which(view, o.leader[0], o.leader[1]) == NOBODY else PLAYING
 
 
 # --- Writing the features ----------------------------------------------------------------------------------------
@@ -274,7 +307,9 @@ def see(
     Args:
         view: (D,) an observation.
         mask: (70,) its action mask.
-        t, o, v: the rows of the tables and layouts.
+        t: the row of the tables.
+        o: the row of the observation's layout.
+        v: the row of the features' layout.
         w: the row of `order_worths`.
         s: scratch, a row of `SIGHT`.
         slots: (4,) int64, written.
@@ -323,28 +358,19 @@ def see(
                 if t.target - s.scores[team] <= MISSING_STEPS[k]:
                     out[n] = at + k
                     n += 1
-    if v.worth[0] < v.worth[1]:
+    if v.helpers:
         n = add_steps(worth, WORTH_STEPS, v.worth[0], out, n)
-        if which(view, o.leader[0], o.leader[1]) != NOBODY:
-            n = see_trick(view, mask, t, o, v, s, slots, out, n)
+        if group_of(view, mask, o) != BIDDING:
+            see_hand(view, mask, t, o, s)
+            see_table(view, t, o, s)
+            if which(view, o.leader[0], o.leader[1]) != NOBODY:
+                n = see_trick(t, v, s, slots, out, n)
     return n
 
 
 @kernel
-def see_trick(
-    view: np.ndarray,
-    mask: np.ndarray,
-    t: Tables,
-    o: Layout,
-    v: ViewLayout,
-    s: Sight,
-    slots: np.ndarray,
-    out: np.ndarray,
-    n: int,
-) -> int:
+def see_trick(t: Tables, v: ViewLayout, s: Sight, slots: np.ndarray, out: np.ndarray, n: int) -> int:
     """The helpers in the play: what a player can work out about the trick and the cards still out."""
-    see_hand(view, mask, t, o, s)
-    see_table(view, t, o, s)
     if s.led != NOBODY:
         if s.led < NUM_SUITS:
             out[n] = v.led[0] + slots[s.led]
@@ -389,6 +415,84 @@ def see_trick(
 
 
 @kernel
+def describe_cards(
+    view: np.ndarray,
+    mask: np.ndarray,
+    t: Tables,
+    o: Layout,
+    v: ViewLayout,
+    s: Sight,
+    slots: np.ndarray,
+    out: np.ndarray,
+) -> int:
+    """Writes what is true of each card that may be chosen, after `see` has looked at the same view.
+
+    Args:
+        view: as in `see`, like all that follow but the last.
+        mask: likewise.
+        t: likewise.
+        o: likewise.
+        v: likewise.
+        s: likewise.
+        slots: likewise.
+        out: int32, written: slot of the card x NUM_CARD_FEATURES + feature.
+
+    Returns:
+        How many pairs that are.
+    """
+    n = 0
+    if not v.helpers or group_of(view, mask, o) == BIDDING:
+        return n
+    cards = s.legal
+    while cards != 0:
+        card = lowest(cards)
+        cards &= cards - 1
+        base = slot_action(card, slots) * NUM_CARD_FEATURES
+        suit = t.suit_of[s.trump, card]
+        strength = t.strength[s.trump, card]
+        kind = t.kind_of[s.trump, card]
+        rank = PLAIN_RANK + card % 13
+        if kind == LEFT:
+            rank = IS_LEFT
+        elif card >= 52:
+            rank = IS_JOKER
+        elif suit == s.trump:
+            rank = TRUMP_RANK + card % 13
+        out[n] = base + rank
+        stronger, weaker = compare(s.unseen & t.suit_cards[s.trump, suit], strength, s.trump, t)
+        higher, lower = compare(s.hand & t.suit_cards[s.trump, suit], strength, s.trump, t)
+        out[n + 1] = base + STRONGER + min(stronger, 3)
+        out[n + 2] = base + WEAKER + min((weaker + 1) // 2, 2)
+        out[n + 3] = base + LENGTH + min(higher + lower, 2)
+        n += 4
+        if higher == 0:
+            out[n] = base + IS_HIGHEST
+            n += 1
+        if lower == 0:
+            out[n] = base + IS_LOWEST
+            n += 1
+        if s.led != NOBODY and beats(card, s.best, s.trump, t):
+            out[n] = base + BEATS
+            n += 1
+        if s.led != NOBODY and suit == s.led:
+            out[n] = base + FOLLOWS
+            n += 1
+    return n
+
+
+@kernel
+def compare(cards: int, strength: int, trump: int, t: Tables) -> tuple[int, int]:
+    """How many of some cards are stronger than a strength, and how many weaker."""
+    stronger, weaker = int64(0), int64(0)
+    while cards != 0:
+        other = t.strength[trump, lowest(cards)]
+        stronger += int64(other > strength)
+        weaker += int64(other < strength)
+        cards &= cards - 1
+    return stronger, weaker
+
+
+@kernel
 def is_boss(card: int, t: Tables, s: Sight) -> bool:
     """Whether no unseen card of its suit is stronger."""
     rivals = s.unseen & t.suit_cards[s.trump, t.suit_of[s.trump, card]]
@@ -413,87 +517,3 @@ def see_hidden(g: Game, t: Tables, seat: int, begin: int, slots: np.ndarray, out
         out[n] = begin + t.players * t.deck_size + slots[g.trump]
         n += 1
     return n
-
-
-BIDDING, EXCHANGING, PLAYING = 0, 1, 2
-"""Groups of phases, whose decisions are alike: auction and trump; exchange and keep; play."""
-
-
-@kernel
-def group_of(view: np.ndarray, mask: np.ndarray, o: Layout) -> int:
-    """The group of phases that a decision belongs to."""
-    if mask[PASS] or mask[BID_1 : BID_1 + MAX_BID].any() or mask[TRUMP_CLUBS : TRUMP_CLUBS + NUM_SUITS].any():
-        return BIDDING
-    return EXCHANGING if which(view, o.leader[0], o.leader[1]) == NOBODY else PLAYING
-
-
-class LearnerView:
-    """Turns observations into features, many at a time.
-
-    >>> from smear_env import Games
-    >>> games = Games("schmier", 2, seed=1)
-    >>> view = LearnerView(games.rules)
-    >>> features, offsets, slots = view(*games.reset())
-    >>> offsets.shape, slots.shape
-    ((3,), (2, 4))
-
-    Args:
-        rules: the rules of the game.
-        options: what is shown.
-    """
-
-    def __init__(self, rules: GameRules, options: ViewOptions = ViewOptions()) -> None:
-        self.rules, self.options = rules, options
-        self.tables, self.layout = make_tables(rules), make_layout(rules)
-        self.view_layout = make_view_layout(rules, options)
-        self.num_features = num_features(rules, options)
-
-    def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The features of observations (N, D) with masks (N, 70).
-
-        Returns:
-            The numbers of the features that are true, int32, those of all views one after the other; where those of
-            each view begin and the last one's end, (N + 1,) int64; the slot of each suit, (N, 4) int64.
-        """
-        features = np.empty(len(observations) * most_features(self.rules), np.int32)
-        offsets = np.zeros(len(observations) + 1, np.int64)
-        slots = np.empty((len(observations), NUM_SUITS), np.int64)
-        see_all(
-            observations, action_masks, self.tables, self.layout, self.view_layout, order_worths(),
-            np.zeros(1, SIGHT), features, offsets, slots,
-        )  # fmt: skip
-        return features[: offsets[-1]].copy(), offsets, slots
-
-
-@kernel
-def see_all(
-    observations: np.ndarray,
-    action_masks: np.ndarray,
-    tables: np.ndarray,
-    layout: np.ndarray,
-    view_layout: np.ndarray,
-    worths: np.ndarray,
-    sight: np.ndarray,
-    features: np.ndarray,
-    offsets: np.ndarray,
-    slots: np.ndarray,
-) -> None:
-    """Writes the features of every view."""
-    n = int64(0)
-    for i in range(len(observations)):
-        n = see(
-            observations[i], action_masks[i], tables[0], layout[0], view_layout[0], worths[0], sight[0], slots[i],
-            features, n,
-        )  # fmt: skip
-        offsets[i + 1] = n
-
-
-def slot_masks(action_masks: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """Action masks (N, 70) with the suits in their slots (N, 4), so that they go with the network's outputs."""
-    out = np.zeros_like(action_masks)
-    actions = np.arange(NUM_ACTIONS)
-    suits = np.where(actions < 52, actions // 13, np.where((actions >= 65) & (actions < 69), actions - 65, 0))
-    places = np.where(actions < 52, slots[:, suits] * 13 + actions % 13, actions)
-    places = np.where((actions >= 65) & (actions < 69), TRUMP_CLUBS + slots[:, suits], places)
-    np.put_along_axis(out, places, action_masks, 1)
-    return out

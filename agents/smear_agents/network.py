@@ -5,22 +5,33 @@ by itself, so that an answer does not depend on what else is in a batch, and act
 Training and playing use this same code.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from smear_agents._jit import kernel
-from smear_agents.club_bids import Bids
-from smear_agents.learner_view import ViewLayout, ViewOptions, most_features, num_features, order_worths, see, slot_action
-from smear_agents.learner_view import make_view_layout
-from smear_agents.sight import SIGHT, Sight
+from smear_agents.learner_view import (
+    MOST_CARD_FEATURES,
+    NUM_CARD_FEATURES,
+    ViewOptions,
+    describe_cards,
+    make_view_layout,
+    most_features,
+    num_features,
+    order_worths,
+    see,
+    slot_action,
+)
+from smear_agents.sight import SIGHT
 from smear_env import GameRules
 from smear_env._jit import int64
 from smear_env.actions import NUM_ACTIONS
+from smear_env.cards import NUM_CARDS
 from smear_env.engine import advance, below, mix
-from smear_env.observe import Layout, make_layout
-from smear_env.rules import Tables, make_tables
+from smear_env.observe import make_layout
+from smear_env.rules import make_tables
 
 ARGMAX, SAMPLE, EPSILON = 0, 1, 2
 """How an action is chosen from the outputs: the highest; by their softmax; the highest but for a share at random."""
@@ -36,7 +47,7 @@ class Shape:
     Its weights lie in one vector, layer by layer, the matrix (inputs, outputs) and then the bias.
 
     Attributes:
-        sizes: F features, units of each hidden layer, 70 actions.
+        sizes: F features, units of each hidden layer, outputs: 70 actions, and with helpers the card features.
     """
 
     sizes: tuple[int, ...]
@@ -49,7 +60,7 @@ class Shape:
 
 def policy_shape(rules: GameRules, options: ViewOptions, hidden: tuple[int, ...]) -> Shape:
     """The shape of a policy with these hidden layers."""
-    return Shape((num_features(rules, options), *hidden, NUM_ACTIONS))
+    return Shape((num_features(rules, options), *hidden, NUM_ACTIONS + options.helpers * NUM_CARD_FEATURES))
 
 
 @kernel
@@ -63,15 +74,17 @@ def forward(
     active: np.ndarray,
     outputs: np.ndarray,
 ) -> None:
-    """Writes the outputs (70,) for the view whose features are features[begin:end].
+    """Writes the outputs for the view whose features are features[begin:end].
 
     Args:
         features: numbers of features that are true.
-        begin, end: which of them.
+        begin: the first of them.
+        end: the one after the last.
         weights: the vector of all weights; see `Shape`.
         sizes: (L + 1,) of the layers.
-        units, active: (2, widest) and (widest + 1,) scratch.
-        outputs: (70,) written.
+        units: (2, widest) scratch.
+        active: (widest + 1,) scratch.
+        outputs: (sizes[-1],) written.
     """
     # Places are unsigned numbers: of others it would have to be asked each time whether they count from the end.
     width = uint(sizes[1])
@@ -105,6 +118,13 @@ def forward(
 
 
 @kernel
+def add_card_features(outputs: np.ndarray, pairs: np.ndarray, num_pairs: int) -> None:
+    """Adds to the output of each card the weights of what is true of it; see `describe_cards`."""
+    for k in range(num_pairs):
+        outputs[pairs[k] // NUM_CARD_FEATURES] += outputs[NUM_ACTIONS + pairs[k] % NUM_CARD_FEATURES]
+
+
+@kernel
 def uniform(state: np.uint64) -> float:
     """A number 0 <= u < 1 from a generator's state."""
     return float(mix(state) >> _11) / 9007199254740992.0  # 2^53
@@ -117,7 +137,7 @@ def choose(mask: np.ndarray, slots: np.ndarray, outputs: np.ndarray, how: int, e
     Args:
         mask: (70,) the action mask.
         slots: (4,) of the suits.
-        outputs: (70,) of the network, with the suits in their slots.
+        outputs: (70 or more,) of the network, with the suits in their slots.
         how: ARGMAX, SAMPLE or EPSILON.
         epsilon: with EPSILON the share of actions at random.
         state: of a generator, for one choice.
@@ -154,30 +174,65 @@ def choose(mask: np.ndarray, slots: np.ndarray, outputs: np.ndarray, how: int, e
     return best
 
 
+class Desk(NamedTuple):
+    """What the kernels need to turn a view into features and features into an action: tables, and room to work."""
+
+    tables: np.ndarray
+    layout: np.ndarray
+    view_layout: np.ndarray
+    worths: np.ndarray
+    sizes: np.ndarray
+    sight: np.ndarray
+    slots: np.ndarray
+    features: np.ndarray
+    pairs: np.ndarray
+    units: np.ndarray
+    active: np.ndarray
+    outputs: np.ndarray
+
+
+def make_desk(rules: GameRules, options: ViewOptions, sizes: Sequence[int]) -> Desk:
+    """A desk for networks of some layers."""
+    return Desk(
+        tables=make_tables(rules),
+        layout=make_layout(rules),
+        view_layout=make_view_layout(rules, options),
+        worths=order_worths(),
+        sizes=np.array(sizes, np.int64),
+        sight=np.zeros(1, SIGHT),
+        slots=np.zeros(4, np.int64),
+        features=np.zeros(most_features(rules), np.int32),
+        pairs=np.zeros(NUM_CARDS * MOST_CARD_FEATURES, np.int32),
+        units=np.zeros((2, max(sizes[1:])), np.float32),
+        active=np.zeros(max(sizes) + 1, np.int64),
+        outputs=np.zeros(sizes[-1], np.float32),
+    )
+
+
+@kernel
+def look(view: np.ndarray, mask: np.ndarray, desk: Any) -> tuple[int, int]:
+    """Puts the features of a view (D,) with its mask (70,) and those of its cards on the desk; returns how many."""
+    t, o, v, s = desk.tables[0], desk.layout[0], desk.view_layout[0], desk.sight[0]
+    num_features = see(view, mask, t, o, v, desk.worths[0], s, desk.slots, desk.features, 0)
+    return num_features, describe_cards(view, mask, t, o, v, s, desk.slots, desk.pairs)
+
+
+@kernel
+def think(desk: Any, num_features: int, num_pairs: int, weights: np.ndarray) -> None:
+    """Puts the outputs for the view on the desk, with the suits in their slots."""
+    forward(desk.features, 0, num_features, weights, desk.sizes, desk.units, desk.active, desk.outputs)
+    add_card_features(desk.outputs, desk.pairs, num_pairs)
+
+
 @kernel
 def network_actions(
-    observations: np.ndarray,
-    action_masks: np.ndarray,
-    tables: np.ndarray,
-    layout: np.ndarray,
-    view_layout: np.ndarray,
-    worths: np.ndarray,
-    weights: np.ndarray,
-    sizes: np.ndarray,
-    sight: np.ndarray,
-    features: np.ndarray,
-    slots: np.ndarray,
-    units: np.ndarray,
-    active: np.ndarray,
-    outputs: np.ndarray,
-    actions: np.ndarray,
+    observations: np.ndarray, action_masks: np.ndarray, desk: Any, weights: np.ndarray, actions: np.ndarray
 ) -> None:
-    """Writes the action with the highest output for each row, and the outputs of the last one."""
-    t, o, v, w, s = tables[0], layout[0], view_layout[0], worths[0], sight[0]
+    """Writes the action with the highest output for each row; the outputs of the last one stay on the desk."""
     for i in range(actions.size):
-        end = see(observations[i], action_masks[i], t, o, v, w, s, slots, features, 0)
-        forward(features, 0, end, weights, sizes, units, active, outputs)
-        actions[i] = choose(action_masks[i], slots, outputs, ARGMAX, 0.0, np.uint64(0))
+        num_features, num_pairs = look(observations[i], action_masks[i], desk)
+        think(desk, num_features, num_pairs, weights)
+        actions[i] = choose(action_masks[i], desk.slots, desk.outputs, ARGMAX, 0.0, np.uint64(0))
 
 
 class Network:
@@ -202,27 +257,15 @@ class Network:
                 f"given: {weights.shape}"
             )
         self.weights = np.ascontiguousarray(weights, np.float32)
-        self.sizes = np.array(self.shape.sizes, np.int64)
-        self.tables, self.layout = make_tables(rules), make_layout(rules)
-        self.view_layout = make_view_layout(rules, options)
+        self._desk = make_desk(rules, options, self.shape.sizes)
 
     def actions(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """The action that it thinks best for each row, (N,) int64; observations (N, D), masks (N, 70)."""
         actions = np.empty(len(observations), np.int64)
-        self._run(observations, action_masks, actions)
+        network_actions(observations, action_masks, self._desk, self.weights, actions)
         return actions
 
     def outputs(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
         """Its outputs (70,) for one view, by action: logits, or values if it was trained to value actions."""
-        outputs, slots = self._run(observation[None], action_mask[None], np.empty(1, np.int64))
-        return outputs[[slot_action(action, slots) for action in range(NUM_ACTIONS)]]
-
-    def _run(self, observations: np.ndarray, action_masks: np.ndarray, actions: np.ndarray) -> tuple[Any, Any]:
-        outputs, slots = np.zeros(NUM_ACTIONS, np.float32), np.zeros(4, np.int64)
-        network_actions(
-            observations, action_masks, self.tables, self.layout, self.view_layout, order_worths(), self.weights,
-            self.sizes, np.zeros(1, SIGHT), np.empty(most_features(self.rules), np.int32), slots,
-            np.zeros((2, max(self.shape.sizes[1:])), np.float32), np.zeros(max(self.shape.sizes) + 1, np.int64), outputs,
-            actions,
-        )  # fmt: skip
-        return outputs, slots
+        self.actions(observation[None], action_mask[None])
+        return self._desk.outputs[[slot_action(action, self._desk.slots) for action in range(NUM_ACTIONS)]]

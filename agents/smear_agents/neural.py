@@ -1,6 +1,7 @@
 """Players that are networks: reading them from checkpoints, and asking them."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def make_network(data: dict[str, Any], tensors: list[np.ndarray]) -> Network:
     """
     rules, options, hidden = make_rules(**data["rules"]), ViewOptions(**data["view"]), tuple(data["hidden"])
     sizes = policy_shape(rules, options, hidden).sizes
-    shapes = [shape for pair in zip(sizes, sizes[1:]) for shape in (pair, pair[1:])]
+    shapes = [shape for pair in pairwise(sizes) for shape in (pair, pair[1:])]
     given = [tensor.shape for tensor in tensors]
     if given != shapes:
         raise ValueError(f"the policy has tensors of shapes {given}; {rules.name} with this view needs {shapes}")

@@ -51,7 +51,8 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
 
     Args:
         name: a name in `AGENTS`, some with a number, as in `pimc:30`; or the path of a checkpoint (.safetensors) or of
-            a training run; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as in `bid=greedy+exchange=greedy+play=random`.
+            a training run; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as in
+            `bid=greedy+exchange=greedy+play=random`.
         rules: the rules it will play.
         seed: of its own chance.
 

@@ -29,10 +29,14 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub = verb("train", _train, "train a policy by self-play")
     sub.add_argument("config", nargs="?", metavar="CONFIG", help="a configuration, as in configs/train")
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key; may be repeated")
-    sub.add_argument("--run", dest="folder", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)")
+    sub.add_argument(
+        "--run", dest="folder", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)"
+    )
     sub.add_argument("--resume", metavar="FOLDER", help="go on with a run that was stopped")
     sub.add_argument(
-        "--load", metavar="WHICH", help="weights to begin with, PATH; with --resume: last, best or step:N (default last)"
+        "--load",
+        metavar="WHICH",
+        help="PATH: weights to begin with; with --resume: last, best or step:N (default last)",
     )
     sub.add_argument(
         "--best-response-to", default="", metavar="AGENT", help="learn to beat this player, which stays as it is"
@@ -83,8 +87,7 @@ def _check(arguments: argparse.Namespace) -> None:
         for name, value in given.items():
             if value not in (None, [], ""):
                 raise UsageError(
-                    f"{name} cannot change a run that is resumed; start a new one, "
-                    "with --load PATH for its weights"
+                    f"{name} cannot change a run that is resumed; start a new one, with --load PATH for its weights"
                 )
     for name, least in (("threads", 1), ("processes", 1), ("max_minutes", 0)):
         value = getattr(arguments, name)
@@ -218,7 +221,7 @@ def _resume(arguments: argparse.Namespace, world: Any) -> tuple[Any, Any]:
 def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: bool) -> None:
     """What came of it, and the commands that go on from here."""
     config = trainer.config
-    latest = {row["against"]: row for row in folder.evaluations()}
+    latest = {row["opponent"]: row for row in folder.evaluations()}
     best = folder.checkpoint("best" if latest else "last")
     resume = None if is_done else shlex.join(["smear", "train", "--resume", str(folder.path)])
     options = [word for name, value in config.rules.items() for word in ("--rule", f"{name}={value}")]
@@ -243,7 +246,7 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     if latest:
         rows = [("against", "points/deal", "deals")]
         for opponent, row in latest.items():
-            rows.append((opponent, with_interval(row["mean"], row["low"], row["high"]), f"{row['deals']:,}"))
+            rows.append((opponent, with_interval(row["mean"], row["ci_low"], row["ci_high"]), f"{row['deals']:,}"))
         lines.append(format_table(rows))
     if trainer.best_response_to and latest:
         lines.append(

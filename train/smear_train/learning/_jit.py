@@ -1,4 +1,4 @@
-"""The decorator `kernel` for this package: compiled code goes stale with a change here, in the agents or in smear_env."""
+"""The decorator `kernel` for this package: it goes stale with a change here, in the agents or in smear_env."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ def learn(
     payoffs = torch.from_numpy(payoffs_by_team(decisions, learner.model.num_values)).to(learner.world.device)
     means = Means()
     for number, batch in enumerate(learner.minibatches(decisions, config.epochs, config.minibatches, rng)):
-        outputs, value = learner.model(batch.views, batch.critic_views)
+        outputs, value = learner.model(batch.views)
         log_probs = log_probabilities(outputs, batch.masks)
         clone_loss = -log_probs.gather(1, batch.actions[:, None]).mean()
         value_loss = 0.5 * (value - payoffs[batch.rows]).square().mean()

@@ -39,7 +39,9 @@ class World:
         self.device = torch.device("cuda", local) if on_gpu else torch.device("cpu")
         if self.size > 1:
             torch.distributed.init_process_group(
-                "nccl" if on_gpu else "gloo", timeout=datetime.timedelta(hours=2), device_id=self.device if on_gpu else None
+                "nccl" if on_gpu else "gloo",
+                timeout=datetime.timedelta(hours=2),
+                device_id=self.device if on_gpu else None,
             )
 
     @property
@@ -85,5 +87,3 @@ class World:
         """Takes leave of the others."""
         if self.size > 1 and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
-
-

@@ -34,7 +34,7 @@ def learn(
     expected = np.zeros(len(decisions), np.float32)
     means = Means()
     for batch in learner.minibatches(decisions, config.epochs, config.minibatches, rng):
-        outputs, _ = learner.model(batch.views, batch.critic_views)
+        outputs, _ = learner.model(batch.views)
         value = outputs.gather(1, batch.actions[:, None]).squeeze(1)
         loss = (value - payoffs_t[batch.rows]).square().mean()
         learner.step(loss, config.max_gradient, learning_rate)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from smear_train.learning.distributed import World
-from smear_train.learning.model import ActorCritic
-from smear_train.learning.rollout import Decisions, pick_features
+from smear_train.learning.model import ActorCritic, Views
+from smear_train.learning.rollout import Decisions, pick
 
 ROWS_AT_ONCE = 2048
 """Decisions that are looked at together where nothing is learned."""
@@ -22,8 +22,7 @@ class Batch(NamedTuple):
     """B decisions as tensors."""
 
     rows: Tensor  # (B,) which of all decisions
-    views: tuple[Tensor, Tensor]
-    critic_views: tuple[Tensor, Tensor]
+    views: Views
     masks: Tensor  # (B, 70) bool
     actions: Tensor  # (B,)
 
@@ -47,13 +46,13 @@ class Learner:
         def tensor(array: np.ndarray) -> Tensor:
             return torch.from_numpy(array).to(self.world.device)
 
-        features, starts = pick_features(decisions, rows, hidden=False)
-        views = critic_views = tensor(features), tensor(starts)
-        if self.model.sees_hidden:
-            features, starts = pick_features(decisions, rows, hidden=True)
-            critic_views = tensor(features), tensor(starts)
-        masks = tensor(decisions.masks[rows]) != 0
-        return Batch(tensor(rows), views, critic_views, masks, tensor(decisions.actions[rows]))
+        d = decisions
+        views = Views(
+            *map(tensor, pick(d.features, d.offsets, d.seen, rows)),
+            *map(tensor, pick(d.pairs, d.pair_offsets, d.pair_offsets[1:], rows)),
+            *map(tensor, pick(d.features, d.offsets, d.offsets[1:], rows) if self.model.sees_hidden else ()),
+        )
+        return Batch(tensor(rows), views, tensor(d.masks[rows]) != 0, tensor(d.actions[rows]))
 
     def in_order(self, decisions: Decisions) -> Iterator[Batch]:
         """All decisions in their order."""

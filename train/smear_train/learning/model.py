@@ -1,13 +1,16 @@
 """The networks in training: the policy that `smear_agents.network` plays, and its critic, in torch."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from smear_agents.learner_view import NUM_CARD_FEATURES
+from smear_env.actions import NUM_ACTIONS
 from smear_train.learning._jit import kernel
 
 
@@ -37,9 +40,7 @@ class _SumRows(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
         features, starts = ctx.saved_tensors
         weight_gradient = torch.zeros(ctx.shape)
-        add_up_gradients(
-            features.numpy(), starts.numpy(), gradients[0].contiguous().numpy(), weight_gradient.numpy()
-        )
+        add_up_gradients(features.numpy(), starts.numpy(), gradients[0].contiguous().numpy(), weight_gradient.numpy())
         return None, None, weight_gradient
 
 
@@ -57,6 +58,72 @@ def sum_rows(features: Tensor, starts: Tensor, weight: Tensor) -> Tensor:
     return out
 
 
+@kernel
+def add_pairs(pairs: np.ndarray, starts: np.ndarray, weights: np.ndarray, outputs: np.ndarray) -> None:
+    """Adds to the output of each card the weights of what is true of it, row by row."""
+    for i in range(outputs.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            outputs[i, pairs[k] // NUM_CARD_FEATURES] += weights[i, pairs[k] % NUM_CARD_FEATURES]
+
+
+@kernel
+def add_pair_gradients(
+    pairs: np.ndarray, starts: np.ndarray, gradient: np.ndarray, weight_gradient: np.ndarray
+) -> None:
+    """The way back of `add_pairs`: adds to the gradient of each weight those of the outputs that it was added to."""
+    for i in range(gradient.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            weight_gradient[i, pairs[k] % NUM_CARD_FEATURES] += gradient[i, pairs[k] // NUM_CARD_FEATURES]
+
+
+class _AddPairs(torch.autograd.Function):
+    """`add_card_features` on a CPU."""
+
+    @staticmethod
+    def forward(ctx: Any, outputs: Tensor, weights: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
+        ctx.save_for_backward(pairs, starts)
+        ctx.width = weights.shape[1]
+        sums = outputs.contiguous().clone()
+        add_pairs(pairs.numpy(), starts.numpy(), weights.contiguous().numpy(), sums.numpy())
+        return sums
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        pairs, starts = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        weight_gradient = torch.zeros(len(gradient), ctx.width)
+        add_pair_gradients(pairs.numpy(), starts.numpy(), gradient.numpy(), weight_gradient.numpy())
+        return gradient, weight_gradient, None, None
+
+
+def add_card_features(outputs: Tensor, weights: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
+    """Outputs (B, 70) with the weights (B, NUM_CARD_FEATURES) added of what is true of each card.
+
+    Args:
+        outputs: of the network, by action.
+        weights: of the network, by card feature.
+        pairs: card x NUM_CARD_FEATURES + feature, those of each row one after the other.
+        starts: (B + 1,) where those of each row begin.
+    """
+    if not outputs.is_cuda:
+        sums: Tensor = _AddPairs.apply(outputs, weights, pairs, starts)
+        return sums
+    rows = torch.repeat_interleave(torch.arange(len(outputs), device=outputs.device), starts.diff().long())
+    cards, kinds = pairs.long() // NUM_CARD_FEATURES, pairs.long() % NUM_CARD_FEATURES
+    return outputs.index_put((rows, cards), weights[rows, kinds], accumulate=True)
+
+
+class Views(NamedTuple):
+    """What B players see, as lists of numbers one after the other, and where each list begins, (B + 1,); all int32."""
+
+    features: Tensor
+    starts: Tensor
+    pairs: Tensor
+    pair_starts: Tensor
+    critic_features: Tensor | None = None
+    critic_starts: Tensor | None = None
+
+
 class Perceptron(nn.Module):
     """A perceptron with ReLU units whose input is a list of features; matrices are (inputs, outputs).
 
@@ -69,7 +136,7 @@ class Perceptron(nn.Module):
     def __init__(self, sizes: Sequence[int], generator: torch.Generator, last_scale: float) -> None:
         super().__init__()
         self.weight, self.bias = nn.ParameterList(), nn.ParameterList()
-        for layer, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+        for layer, (inputs, outputs) in enumerate(pairwise(sizes)):
             # Some 50 features are true at a time, each 1: He's rule for so many inputs.
             scale = (2 / 50) ** 0.5 if layer == 0 else (2 / inputs) ** 0.5
             if layer == len(sizes) - 2:
@@ -99,9 +166,7 @@ class ActorCritic(nn.Module):
         num_values: V, how many values the critic gives: one for each team if it sees all hands, else the player's own.
     """
 
-    def __init__(
-        self, sizes: Sequence[int], critic: str, critic_sizes: Sequence[int], teams: int, seed: int
-    ) -> None:
+    def __init__(self, sizes: Sequence[int], critic: str, critic_sizes: Sequence[int], teams: int, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.policy = Perceptron(sizes, generator, last_scale=0.01)
@@ -115,17 +180,17 @@ class ActorCritic(nn.Module):
         else:
             self.critic = Perceptron([*critic_sizes, self.num_values], generator, last_scale=0.01)
 
-    def forward(self, views: tuple[Tensor, Tensor], critic_views: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Outputs of the policy (B, 70) and values (B, V), the own team's first and then to the left.
-
-        Args:
-            views: features of what the players see, and where each begins.
-            critic_views: the same of what the critic sees; not looked at if it shares the policy's layers.
-        """
-        outputs, hidden = self.policy(*views)
+    def forward(self, views: Views) -> tuple[Tensor, Tensor]:
+        """Outputs of the policy (B, 70) and values (B, V), the own team's first and then to the left."""
+        outputs, hidden = self.policy(views.features, views.starts)
+        if outputs.shape[1] > NUM_ACTIONS:
+            weights = outputs[:, NUM_ACTIONS:]
+            outputs = add_card_features(outputs[:, :NUM_ACTIONS], weights, views.pairs, views.pair_starts)
         if self.shares:
             return outputs, self.critic(hidden)
-        return outputs, self.critic(*critic_views)[0]
+        if self.sees_hidden:
+            return outputs, self.critic(views.critic_features, views.critic_starts)[0]
+        return outputs, self.critic(views.features, views.starts)[0]
 
     def policy_weights(self) -> np.ndarray:
         """The policy's weights as `smear_agents.network` wants them: one vector, float32."""

@@ -39,7 +39,7 @@ def learn(
     groups_t = torch.from_numpy(decisions.groups).to(device)
     means = Means()
     for batch in learner.minibatches(decisions, config.epochs, config.minibatches, rng):
-        outputs, value = learner.model(batch.views, batch.critic_views)
+        outputs, value = learner.model(batch.views)
         log_probs = log_probabilities(outputs, batch.masks)
         log_ratio = log_probs.gather(1, batch.actions[:, None]).squeeze(1) - old_log_probs_t[batch.rows]
         ratio = log_ratio.exp()
@@ -69,7 +69,7 @@ def evaluate(learner: Learner, decisions: Decisions) -> tuple[np.ndarray, np.nda
     """Log-probabilities of the actions taken, (T,), and values, (T, V), float32."""
     log_probs, values = [], []
     for batch in learner.in_order(decisions):
-        outputs, value = learner.model(batch.views, batch.critic_views)
+        outputs, value = learner.model(batch.views)
         log_probs.append(log_probabilities(outputs, batch.masks).gather(1, batch.actions[:, None]).squeeze(1).cpu())
         values.append(value.float().cpu())
     return torch.cat(log_probs).numpy(), torch.cat(values).numpy()

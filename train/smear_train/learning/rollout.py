@@ -13,56 +13,38 @@ import numpy as np
 
 from smear_agents import Agent, decide
 from smear_agents.learner_view import (
+    MOST_CARD_FEATURES,
     ViewOptions,
     group_of,
     hidden_features,
-    make_view_layout,
     most_features,
     num_features,
-    order_worths,
-    see,
     see_hidden,
     slot_action,
 )
-from smear_agents.network import choose, forward
-from smear_agents.sight import SIGHT
+from smear_agents.network import SAMPLE, choose, look, make_desk, think
 from smear_env import GameRules, Games
 from smear_env._jit import buffer_of, int64
 from smear_env.actions import NUM_ACTIONS
-from smear_env.cards import count
+from smear_env.cards import NUM_CARDS, count
 from smear_env.engine import advance, random_action, seed_state, step
-from smear_env.observe import encode, encode_mask, make_layout
-from smear_env.rules import BID, OVER, make_tables
+from smear_env.observe import encode, encode_mask
+from smear_env.rules import BID, OVER
 from smear_env.state import Game
 from smear_train.learning._jit import kernel
 
-
-class Desk(NamedTuple):
-    """What the kernels need to turn a game into features and features into an action: tables, and room to work."""
-
-    tables: np.ndarray
-    layout: np.ndarray
-    view_layout: np.ndarray
-    worths: np.ndarray
-    num_features: int
-    sees_hidden: bool  # also record what only a critic may see
-    sight: np.ndarray
-    observation: np.ndarray  # (1, D)
-    mask: np.ndarray  # (1, 70)
-    slots: np.ndarray
-    features: np.ndarray
-    units: np.ndarray
-    active: np.ndarray
-    outputs: np.ndarray
+MOST_PAIRS = NUM_CARDS * MOST_CARD_FEATURES
 
 
 class Notes(NamedTuple):
     """Decisions as they are written down, T of them so far; all with the suits in their slots."""
 
-    used: np.ndarray  # (2,): T, and the features of all of them
+    used: np.ndarray  # (3,): T, the features of all of them, and the pairs
     features: np.ndarray  # those of every view one after the other, then what is hidden from it
     offsets: np.ndarray  # (T + 1,) where the features of each begin
     seen: np.ndarray  # (T,) where those end that the player himself sees
+    pairs: np.ndarray  # slot of a card x NUM_CARD_FEATURES + what is true of it; see `describe_cards`
+    pair_offsets: np.ndarray  # (T + 1,)
     masks: np.ndarray  # (T, 70)
     actions: np.ndarray
     games: np.ndarray
@@ -78,6 +60,8 @@ class Decisions:
         features: int32, numbers of the features that are true, those of all decisions one after the other.
         offsets: (T + 1,) int64, where those of each decision begin.
         seen: (T,) int64, where those end that the player sees; the rest is for a critic.
+        pairs: int32, what is true of the cards that may be chosen; see `smear_agents.learner_view.describe_cards`.
+        pair_offsets: (T + 1,) int64, where those of each decision begin.
         masks: (T, 70) int8, legal actions, suits in slots.
         actions: (T,) int64, likewise.
         games, seats: (T,) int64, whose decision.
@@ -88,6 +72,8 @@ class Decisions:
     features: np.ndarray
     offsets: np.ndarray
     seen: np.ndarray
+    pairs: np.ndarray
+    pair_offsets: np.ndarray
     masks: np.ndarray
     actions: np.ndarray
     games: np.ndarray
@@ -99,47 +85,65 @@ class Decisions:
         return len(self.actions)
 
 
-@kernel
-def look(g: Game, desk: Any) -> int:
-    """Writes what the actor sees to the desk; returns how many features that is."""
-    t, o = desk.tables[0], desk.layout[0]
-    encode(g, t, o, g.actor, buffer_of(desk.observation), 0)
-    encode_mask(g, g.actor, buffer_of(desk.mask), 0)
-    return see(
-        desk.observation[0], desk.mask[0], t, o, desk.view_layout[0], desk.worths[0], desk.sight[0], desk.slots,
-        desk.features, 0,
-    )  # fmt: skip
+class Place(NamedTuple):
+    """Where the view of whoever is to decide is written, and whether what is hidden from him is noted too."""
+
+    view: np.ndarray  # (1, D)
+    mask: np.ndarray  # (1, 70)
+    hidden_from: int  # the number of the first feature that only a critic sees; 0 if there are none
 
 
 @kernel
-def note(g: Game, desk: Any, notes: Any, length: int, action: int, i: int) -> None:
+def turn_to(g: Game, desk: Any, place: Any) -> tuple[int, int]:
+    """Lets the actor look; returns how many features he sees, and how many pairs."""
+    observation, mask = place[0], place[1]
+    encode(g, desk.tables[0], desk.layout[0], g.actor, buffer_of(observation), 0)
+    encode_mask(g, g.actor, buffer_of(mask), 0)
+    return look(observation[0], mask[0], desk)
+
+
+@kernel
+def note(g: Game, desk: Any, place: Any, notes: Any, num_features: int, num_pairs: int, action: int, i: int) -> None:
     """Writes down a decision of the actor, who has just looked."""
-    k, at = notes.used[0], notes.used[1]
-    for j in range(length):
+    observation, mask = place[0], place[1]
+    k, at, pair = notes.used[0], notes.used[1], notes.used[2]
+    for j in range(num_features):
         notes.features[at + j] = desk.features[j]
-    notes.seen[k] = at + length
-    at += length
-    if desk.sees_hidden:
-        at = see_hidden(g, desk.tables[0], g.actor, desk.num_features, desk.slots, notes.features, at)
+    at += num_features
+    notes.seen[k] = at
+    if place.hidden_from:
+        at = see_hidden(g, desk.tables[0], g.actor, place.hidden_from, desk.slots, notes.features, at)
+    for j in range(num_pairs):
+        notes.pairs[pair + j] = desk.pairs[j]
     for j in range(NUM_ACTIONS):
-        notes.masks[k, slot_action(j, desk.slots)] = desk.mask[0, j]
+        notes.masks[k, slot_action(j, desk.slots)] = mask[0, j]
     notes.actions[k] = slot_action(action, desk.slots)
     notes.games[k], notes.seats[k] = i, g.actor
-    notes.groups[k] = group_of(desk.observation[0], desk.mask[0], desk.layout[0])
-    notes.offsets[k + 1] = at
-    notes.used[0], notes.used[1] = k + 1, at
+    notes.groups[k] = group_of(observation[0], mask[0], desk.layout[0])
+    notes.offsets[k + 1], notes.pair_offsets[k + 1] = at, pair + num_pairs
+    notes.used[0], notes.used[1], notes.used[2] = k + 1, at, pair + num_pairs
+
+
+@kernel
+def has_room(notes: Any, most: int) -> bool:
+    """Whether one more decision can be written down."""
+    return (
+        notes.used[0] < notes.actions.size
+        and notes.used[1] + most <= notes.features.size
+        and notes.used[2] + MOST_PAIRS <= notes.pairs.size
+    )
 
 
 @kernel
 def play_on(
     games: np.ndarray,
     desk: Any,
+    place: Any,
     notes: Any,
     roles: np.ndarray,
     recorded: np.ndarray,
     must_bid: np.ndarray,
     policies: np.ndarray,
-    sizes: np.ndarray,
     how: int,
     epsilon: float,
     states: np.ndarray,
@@ -149,13 +153,15 @@ def play_on(
 
     Args:
         games: (N,) records, of one deal each.
-        desk, notes: see there.
+        desk: see `smear_agents.network.Desk`.
+        place: see there.
+        notes: see there.
         roles: (N, P) the number of the network that plays a seat; below 0: nobody's here.
         recorded: (N, P) whose decisions are written down.
         must_bid: (N,) deals in which a dealer's network may not pass when all have passed.
         policies: (K, num_weights) the networks.
-        sizes: of their layers.
-        how, epsilon: how network 0 chooses; the others choose by their softmax.
+        how: network 0 chooses; the others choose by their softmax.
+        epsilon: see `smear_agents.network.choose`.
         states: (N,) a generator for each game.
         most: no decision takes more features than this.
 
@@ -176,33 +182,42 @@ def play_on(
             if role < 0:
                 break
             is_recorded = recorded[i, g.actor]
-            if is_recorded and (
-                notes.used[0] == notes.actions.size or notes.used[1] + most > notes.features.size
-            ):
+            if is_recorded and not has_room(notes, most):
                 return False
-            length = look(g, desk)
-            forward(desk.features, 0, length, policies[role], sizes, desk.units, desk.active, desk.outputs)
-            chance = SAMPLE_OF_OTHERS if role > 0 else how
-            action = choose(desk.mask[0], desk.slots, desk.outputs, chance, epsilon, states[i])
+            num_features, num_pairs = turn_to(g, desk, place)
+            think(desk, num_features, num_pairs, policies[role])
+            chance = SAMPLE if role > 0 else how
+            action = choose(place.mask[0], desk.slots, desk.outputs, chance, epsilon, states[i])
             if is_recorded:
-                note(g, desk, notes, length, action, i)
+                note(g, desk, place, notes, num_features, num_pairs, action, i)
             step(g, t, action)
     return True
 
 
-SAMPLE_OF_OTHERS = 1  # SAMPLE of smear_agents.network
-
-
 @kernel
 def play_answers(
-    games: np.ndarray, desk: Any, notes: Any, rows: np.ndarray, actions: np.ndarray, recorded: np.ndarray
-) -> None:
-    """Does what those who were asked have answered, actions[k] in game rows[k], and writes it down where asked for."""
+    games: np.ndarray,
+    desk: Any,
+    place: Any,
+    notes: Any,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    recorded: np.ndarray,
+    most: int,
+) -> int:
+    """Does what those who were asked have answered, actions[k] in game rows[k], and writes it down where asked for.
+
+    Returns how many of them there was room for.
+    """
     for k in range(rows.size):
         g = games[rows[k]]
         if recorded[rows[k], g.actor]:
-            note(g, desk, notes, look(g, desk), actions[k], rows[k])
+            if not has_room(notes, most):
+                return k
+            num_features, num_pairs = turn_to(g, desk, place)
+            note(g, desk, place, notes, num_features, num_pairs, actions[k], rows[k])
         step(g, desk.tables[0], actions[k])
+    return rows.size
 
 
 @kernel
@@ -239,38 +254,27 @@ class Rollout:
         sees_hidden: also write down what is hidden, for a critic.
     """
 
-    def __init__(
-        self, rules: GameRules, options: ViewOptions, sizes: Sequence[int], sees_hidden: bool = False
-    ) -> None:
-        self.rules, self.sizes = rules, np.array(sizes, np.int64)
+    def __init__(self, rules: GameRules, options: ViewOptions, sizes: Sequence[int], sees_hidden: bool = False) -> None:
+        self.rules = rules
         self.most = most_features(rules)
-        self.width = num_features(rules, options)
-        layout = make_layout(rules)
-        self.desk = Desk(
-            tables=make_tables(rules),
-            layout=layout,
-            view_layout=make_view_layout(rules, options),
-            worths=order_worths(),
-            num_features=self.width,
-            sees_hidden=sees_hidden,
-            sight=np.zeros(1, SIGHT),
-            observation=np.zeros((1, int(layout["length"][0])), np.int8),
+        self.desk = make_desk(rules, options, sizes)
+        width = num_features(rules, options)
+        self.place = Place(
+            view=np.zeros((1, int(self.desk.layout["length"][0])), np.int8),
             mask=np.zeros((1, NUM_ACTIONS), np.int8),
-            slots=np.zeros(4, np.int64),
-            features=np.zeros(self.most, np.int32),
-            units=np.zeros((2, max(sizes[1:])), np.float32),
-            active=np.zeros(max(sizes) + 1, np.int64),
-            outputs=np.zeros(NUM_ACTIONS, np.float32),
+            hidden_from=width if sees_hidden else 0,
         )
-        self.input_width = self.width + (hidden_features(rules) if sees_hidden else 0)
+        self.input_width = width + (hidden_features(rules) if sees_hidden else 0)
         self._notes = self._room(1024)
 
     def _room(self, decisions: int) -> Notes:
         return Notes(
-            used=np.zeros(2, np.int64),
-            features=np.zeros(max(decisions * 100, 2 * self.most), np.int32),
+            used=np.zeros(3, np.int64),
+            features=np.zeros(decisions * 100 + self.most, np.int32),
             offsets=np.zeros(decisions + 1, np.int64),
             seen=np.zeros(decisions, np.int64),
+            pairs=np.zeros(decisions * 40 + MOST_PAIRS, np.int32),
+            pair_offsets=np.zeros(decisions + 1, np.int64),
             masks=np.zeros((decisions, NUM_ACTIONS), np.int8),
             actions=np.zeros(decisions, np.int64),
             games=np.zeros(decisions, np.int64),
@@ -278,15 +282,9 @@ class Rollout:
             groups=np.zeros(decisions, np.int64),
         )
 
-    def _make_room(self, decisions: int) -> None:
-        """Room for so many decisions more, those written down kept."""
-        old, (used, num_features) = self._notes, self._notes.used
-        features = num_features + decisions * max(100, self.most // 4) + self.most
-        if used + decisions <= len(old.actions) and features <= len(old.features):
-            return
-        new = self._room(max(2 * len(old.actions), used + decisions))
-        if len(new.features) < features:
-            new = new._replace(features=np.zeros(features, np.int32))
+    def _grow(self) -> None:
+        """Twice the room, with what was written down kept."""
+        old, new = self._notes, self._room(2 * len(self._notes.actions))
         for name, array in new._asdict().items():
             array[: len(getattr(old, name))] = getattr(old, name)
         self._notes = new
@@ -297,7 +295,7 @@ class Rollout:
         seating: Seating,
         policies: np.ndarray,
         agents: Sequence[Agent] = (),
-        how: int = SAMPLE_OF_OTHERS,
+        how: int = SAMPLE,
         epsilon: float = 0.0,
     ) -> tuple[Decisions, np.ndarray]:
         """Plays N deals.
@@ -307,7 +305,8 @@ class Rollout:
             seating: who plays.
             policies: (K, num_weights) float32, the networks.
             agents: those outside.
-            how, epsilon: how the learner chooses; see `smear_agents.network.choose`.
+            how: the learner chooses; see `smear_agents.network.choose`.
+            epsilon: see there.
 
         Returns:
             What was written down, payoffs still zero, and the records of the deals, (N,).
@@ -326,7 +325,6 @@ class Rollout:
                 break
             games.refresh()
             asked = -1 - seating.roles[waiting, games.seats[waiting]]
-            self._make_room(len(waiting))
             for who in np.unique(asked):
                 rows = waiting[asked == who]
                 actions = np.asarray(decide(agents[who], games, rows), np.int64)
@@ -334,17 +332,24 @@ class Rollout:
                 if not legal.all():
                     row = rows[~legal][0]
                     raise games.illegal_action(int(row), int(actions[~legal][0]))
-                play_answers(games.records, self.desk, self._notes, rows, actions, seating.recorded)
+                done = 0
+                while done < len(rows):
+                    done += play_answers(
+                        games.records, self.desk, self.place, self._notes, rows[done:], actions[done:],
+                        seating.recorded, self.most,
+                    )  # fmt: skip
+                    if done < len(rows):
+                        self._grow()
         return self._read(len(seeds)), games.records
 
     def _play_networks(
         self, games: Games, seating: Seating, policies: np.ndarray, how: int, epsilon: float, states: np.ndarray
     ) -> None:
         while not play_on(
-            games.records, self.desk, self._notes, seating.roles, seating.recorded, seating.must_bid, policies,
-            self.sizes, how, epsilon, states, self.most,
+            games.records, self.desk, self.place, self._notes, seating.roles, seating.recorded, seating.must_bid,
+            policies, how, epsilon, states, self.most,
         ):  # fmt: skip
-            self._make_room(len(self._notes.actions))
+            self._grow()
 
     def _read(self, num_games: int) -> Decisions:
         n, k = self._notes, int(self._notes.used[0])
@@ -352,6 +357,8 @@ class Rollout:
             features=n.features[: n.used[1]],
             offsets=n.offsets[: k + 1],
             seen=n.seen[:k],
+            pairs=n.pairs[: n.used[2]],
+            pair_offsets=n.pair_offsets[: k + 1],
             masks=n.masks[:k],
             actions=n.actions[:k],
             games=n.games[:k],
@@ -377,7 +384,8 @@ def estimate_advantages(
     The payoff comes after the last decision. One pass from the last decision to the first.
 
     Args:
-        games, seats: (T,) whose decision.
+        games: (T,) in which game each decision was.
+        seats: (T,) whose it was.
         values: (T, 1) what the critic expected for the player.
         payoffs: (N, P).
         trace: lambda; 1 is the payoff itself, 0 one step.
@@ -412,8 +420,12 @@ def estimate_table_advantages(
     what a neighbour expects knows nothing of what the player saw when he chose.)
 
     Args:
-        games, seats, payoffs, trace, advantages: as in `estimate_advantages`.
+        games: as in `estimate_advantages`.
+        seats: likewise.
         values: (T, teams) what the critic expected for each team, the player's first and then to the left.
+        payoffs: as in `estimate_advantages`.
+        trace: likewise.
+        advantages: likewise.
         returns: (T, teams) written.
     """
     teams = values.shape[1]
@@ -432,29 +444,28 @@ def estimate_table_advantages(
 
 
 @kernel
-def gather(features: np.ndarray, offsets: np.ndarray, ends: np.ndarray, rows: np.ndarray, out: np.ndarray,
-           starts: np.ndarray) -> None:
-    """Copies the features of some decisions, one after the other; those of row k end at ends[rows[k]]."""
-    at = int64(0)
+def gather(
+    numbers: np.ndarray, begins: np.ndarray, ends: np.ndarray, rows: np.ndarray, out: np.ndarray, starts: np.ndarray
+) -> None:
+    """Copies the lists of some rows, numbers[begins[row] : ends[row]], one after the other, and where they start."""
+    at = 0
     for k in range(rows.size):
         starts[k] = at
-        for j in range(offsets[rows[k]], ends[rows[k]]):
-            out[at] = features[j]
+        for j in range(begins[rows[k]], ends[rows[k]]):
+            out[at] = numbers[j]
             at += 1
     starts[rows.size] = at
 
 
-def pick_features(decisions: Decisions, rows: np.ndarray, hidden: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The features of some decisions (M,) and where each begins and the last ends, (M + 1,); hidden ones if asked for."""
-    ends = decisions.offsets[1:] if hidden else decisions.seen
-    total = int((ends[rows] - decisions.offsets[rows]).sum())
-    out, starts = np.empty(total, np.int32), np.empty(len(rows) + 1, np.int32)
-    gather(decisions.features, decisions.offsets, ends, rows, out, starts)
+def pick(numbers: np.ndarray, begins: np.ndarray, ends: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lists of some rows (M,) one after the other, and where each starts and the last ends, (M + 1,); int32."""
+    out, starts = np.empty(int((ends[rows] - begins[rows]).sum()), np.int32), np.empty(len(rows) + 1, np.int32)
+    gather(numbers, begins, ends, rows, out, starts)
     return out, starts
 
 
 def payoffs_by_team(decisions: Decisions, teams: int) -> np.ndarray:
-    """What came of each decision for the player's team and, if `teams` is more than 1, for those to its left: (T, teams)."""
+    """What came of each decision for the player's team and, if more are asked for, those to its left: (T, teams)."""
     if teams == 1:
         return decisions.payoffs[decisions.games, decisions.seats][:, None]
     places = (decisions.seats[:, None] + np.arange(teams)) % teams
@@ -472,5 +483,3 @@ def deal_counts(records: np.ndarray, teams: int) -> dict[str, float]:
         "made": float(made.sum()),
         "bids": float(g["last_bid"].sum()),
     }
-
-

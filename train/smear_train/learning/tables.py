@@ -135,9 +135,7 @@ def _write_equities(
 
 
 @kernel
-def chance_before(
-    scores: np.ndarray, t: Tables, table: np.ndarray, size: int, dealer: int, team: int
-) -> float:
+def chance_before(scores: np.ndarray, t: Tables, table: np.ndarray, size: int, dealer: int, team: int) -> float:
     """A team's chance before a deal that the team `dealer` deals."""
     lowest = -(size // 2)
     index = 0

@@ -7,7 +7,6 @@ on exactly as if it had not been.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -41,7 +40,7 @@ EVALUATION_SEED = 20_000_000
 """Of the deals that the policy is judged on. Training draws its deals from other streams of chance."""
 
 ALL_PASS_ALARM = 0.2
-"""The share of deals thrown in from which the policy is about to learn to pass always, which its score does not show."""
+"""The share of deals thrown in from which the policy may be learning to pass always, which its score does not show."""
 
 
 class Trainer:
@@ -87,7 +86,10 @@ class Trainer:
     def step(self) -> dict[str, Any]:
         """One update; returns the row for the log."""
         began = time.perf_counter()
-        row: dict[str, Any] = {"update": self.update + 1, "phase": "clone" if self.is_cloning else self.config.algorithm}
+        row: dict[str, Any] = {
+            "update": self.update + 1,
+            "phase": "clone" if self.is_cloning else self.config.algorithm,
+        }
         decisions, counts = self._play()
         acted = time.perf_counter()
         rng = np.random.Generator(np.random.PCG64(stream(self.config.seed, ORDER, self.update, self.world.rank)))
@@ -98,7 +100,11 @@ class Trainer:
         (new,) = self.world.sums([len(decisions)])
         self.decisions += int(new)
         self.seconds += ended - began
-        row |= {"decisions": self.decisions, "decisions_per_s": round(new / (ended - began)), "seconds": self.seconds}
+        row |= {
+            "decisions": self.decisions,
+            "decisions_per_s": round(new / (ended - began)),
+            "minutes": self.seconds / 60,
+        }
         row |= {"time_acting": acted - began, "time_learning": ended - acted}
         return row | self._rates(counts)
 
@@ -159,7 +165,7 @@ class Trainer:
         scored = max(total["scored"], 1.0)
         return {
             "all_pass": 1 - total["scored"] / max(total["deals"], 1.0),
-            "made": total["made"] / scored,
+            "bid_made": total["made"] / scored,
             "mean_bid": total["bids"] / scored,
             "illegal": int(total["illegal"]),
         }
@@ -168,8 +174,8 @@ class Trainer:
         """What is wrong with the bidding, which the score alone would not show; None if nothing is."""
         if row["all_pass"] > ALL_PASS_ALARM:
             return (
-                f"update {row['update']}: {row['all_pass']:.0%} of the deals of self-play are thrown in; the policy may "
-                "be learning to pass always. Cures: clone a teacher, or must_bid=0.3"
+                f"update {row['update']}: {row['all_pass']:.0%} of the deals of self-play are thrown in; the policy "
+                "may be learning to pass always. Cures: clone a teacher, or must_bid=0.3"
             )
         if row["mean_bid"] > self.rules.min_bid + 1:
             return (
@@ -248,7 +254,7 @@ class Watch:
     stop: Callable[[], bool] = lambda: False
 
 
-def run(trainer: Trainer, folder: RunFolder | None, watch: Watch = Watch()) -> bool:
+def run(trainer: Trainer, folder: RunFolder | None, watch: Watch) -> bool:
     """Trains to the end of the configuration, or until it is to stop.
 
     After every update the row is logged and the last checkpoint replaced, so that not more than one update can be lost.
@@ -302,17 +308,16 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
         row = {
             "update": trainer.update,
             "decisions": trainer.decisions,
-            "seconds": trainer.seconds,
-            "against": opponent,
+            "minutes": trainer.seconds / 60,
+            "opponent": opponent,
             "deals": config.evaluation.deals,
             "mean": difference.mean,
-            "low": difference.low,
-            "high": difference.high,
+            "ci_low": difference.low,
+            "ci_high": difference.high,
         }
-        earlier = [one["mean"] for one in folder.evaluations() if one["against"] == opponent]
+        earlier = [one["mean"] for one in folder.evaluations() if one["opponent"] == opponent]
         folder.log_evaluation(row)
         watch.evaluation(row)
         if number == 0 and difference.mean > max(earlier, default=-np.inf):
             folder.save(trainer.update, trainer.tensors(), trainer.data(), names=("best",))
             folder.record_best(row)
-
