@@ -10,8 +10,11 @@ import numpy as np
 from smear_agents.agent import Agent
 from smear_agents.learner_view import ViewOptions, make_view_layout
 from smear_agents.network import Network, policy_shape
-from smear_env import GameRules
+from smear_env import GameRules, __version__
 from smear_env.rules import make_rules
+
+SCHEMA = 1
+"""Of checkpoints: goes up when older ones can no longer be read, or would be seen with other eyes."""
 
 
 class NeuralAgent(Agent):
@@ -62,7 +65,7 @@ def read_network(path: str | Path) -> Network:
     """The policy network of a checkpoint or of a training run.
 
     Raises:
-        ValueError: no such file, or no policy in it.
+        ValueError: no such file, no policy in it, or one of another schema or version.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -77,9 +80,24 @@ def read_network(path: str | Path) -> Network:
     try:
         with safe_open(file, framework="np") as tensors:
             data = json.loads((tensors.metadata() or {})["smear"])
+            check_version(file, data)
             return make_network(data, [tensors.get_tensor(name) for name in policy_names(data)])
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
+
+
+def check_version(file: Path, data: dict[str, Any]) -> None:
+    """Makes sure that a checkpoint can be read by this version.
+
+    Raises:
+        ValueError: it is of another schema or version of smear_env.
+    """
+    for name, given, needed in (
+        ("schema", data["schema"], SCHEMA),
+        ("smear-env", data["environment"], __version__),
+    ):
+        if given != needed:
+            raise ValueError(f"checkpoint {file} is of {name} {given}; needed: {needed}")
 
 
 def policy_names(data: dict[str, Any]) -> list[str]:

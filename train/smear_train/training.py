@@ -4,9 +4,12 @@ import argparse
 import os
 import shlex
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,9 @@ from smear_train.console import (
     print_result,
     with_interval,
 )
+
+PARENT = "SMEAR_PARENT"
+"""The variable that tells a process of several by which one it was started."""
 
 
 def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
@@ -45,16 +51,14 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument("--max-minutes", type=float, metavar="M", help="stop after so long, to be resumed")
     sub.add_argument("--device", default="auto", metavar="D", help="auto, cpu or cuda (default auto)")
     sub.add_argument("--threads", type=int, default=1, metavar="T", help="threads of each process (default 1)")
-    sub.add_argument(
-        "--processes", type=int, metavar="P", help="learn by so many processes on this machine, through torchrun"
-    )
+    sub.add_argument("--processes", type=int, metavar="P", help="learn by so many processes on this machine")
     sub.add_argument("--tensorboard", action="store_true", help="also write the folder tensorboard/ of the run")
 
 
 def _train(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    if arguments.processes and "WORLD_SIZE" not in os.environ:
-        return _through_torchrun(arguments)
+    if (arguments.processes or 1) > 1 and "WORLD_SIZE" not in os.environ:
+        return _in_processes(arguments)
 
     import torch
 
@@ -62,11 +66,14 @@ def _train(arguments: argparse.Namespace) -> int:
     from smear_train.learning.run_folder import CheckpointError, RunFolderError
 
     torch.set_num_threads(arguments.threads)
+    # Until the training begins, SIGTERM ends the program as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    world = None
     try:
-        world = World(arguments.device)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    try:
+        try:
+            world = World(arguments.device)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
         return _run(arguments, world)
     except CheckpointError as error:
         sys.stderr.write(f"smear train: {error}\n")
@@ -75,7 +82,9 @@ def _train(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"smear train: {error}\n")
         return FAILED
     finally:
-        world.close()
+        signal.signal(signal.SIGTERM, before)
+        if world is not None:
+            world.close()
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -95,15 +104,48 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')} {value} is not allowed; allowed: more than 0")
 
 
-def _through_torchrun(arguments: argparse.Namespace) -> int:
-    """Replaces this process by torchrun, which starts the processes and ends them together."""
-    words = list(sys.argv[1:])
-    at = next(i for i, word in enumerate(words) if word.split("=")[0] == "--processes")
-    del words[at : at + (1 if "=" in words[at] else 2)]
-    # One thread each, which torchrun would otherwise set itself, and say so.
-    os.environ.setdefault("OMP_NUM_THREADS", str(arguments.threads))
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    os.execv(sys.executable, [*command, str(arguments.processes), "-m", "smear_train", *words])
+def _in_processes(arguments: argparse.Namespace) -> int:
+    """Runs this command by so many processes on this machine, as torchrun would, and waits for them.
+
+    The first that fails ends the others. Signals are handed on, and exit codes are those of a single process.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    world = {"WORLD_SIZE": str(arguments.processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    world |= {PARENT: str(os.getpid())}
+    world |= {"OMP_NUM_THREADS": str(arguments.threads)} if "OMP_NUM_THREADS" not in os.environ else {}
+    children: list[subprocess.Popen[bytes]] = []
+    # What goes wrong in all of them is said once, by the first.
+    with tempfile.TemporaryFile() as said, _stopped_by_signals(children) as stopped:
+        for rank in range(arguments.processes):
+            children.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "smear_train", *sys.argv[1:]],
+                    env=os.environ | world | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+                    stderr=said if rank else None,
+                    start_new_session=True,  # Ctrl-C reaches this process alone
+                )
+            )
+        failed = None
+        while any(child.poll() is None for child in children):
+            failed = next((child for child in children if child.poll() not in (None, OK, INTERRUPTED)), None)
+            if failed is not None:
+                break
+            time.sleep(0.05)
+        for child in children:
+            if failed is not None:
+                child.kill()
+            child.wait()
+        failed = failed or next((child for child in children if child.returncode), None)
+        if stopped:
+            return INTERRUPTED
+        if failed is None:
+            return OK
+        if failed is not children[0]:
+            said.seek(0)
+            sys.stderr.write(said.read().decode(errors="replace"))
+        return failed.returncode if failed.returncode > 0 else FAILED
 
 
 def _run(arguments: argparse.Namespace, world: Any) -> int:
@@ -134,7 +176,7 @@ def _run(arguments: argparse.Namespace, world: Any) -> int:
             update=update,
             evaluation=evaluation,
             alarm=progress.alarm if world.is_first else lambda text: None,
-            stop=lambda: bool(stopped) or (deadline is not None and time.monotonic() > deadline),
+            stop=lambda: bool(stopped) or _is_orphan() or (deadline is not None and time.monotonic() > deadline),
         )
         try:
             is_done = run(trainer, folder, watch)
@@ -147,13 +189,23 @@ def _run(arguments: argparse.Namespace, world: Any) -> int:
     return INTERRUPTED if stopped else OK
 
 
+def _is_orphan() -> bool:
+    """Whether the process that has started this one and others has been killed."""
+    return PARENT in os.environ and os.environ[PARENT] != str(os.getppid())
+
+
 @contextmanager
-def _stopped_by_signals() -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM end the training after the update under way, a second one at once. Yields what has come."""
+def _stopped_by_signals(children: Sequence[subprocess.Popen[bytes]] | None = None) -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM end the training after the update under way, a second one at once. Yields what has come.
+
+    With children they are only handed on to them.
+    """
     stopped: list[int] = []
 
     def note(number: int, frame: object) -> None:
-        if stopped:
+        for child in children or ():
+            child.send_signal(number)
+        if stopped and children is None:
             raise KeyboardInterrupt
         stopped.append(number)
 
@@ -186,7 +238,9 @@ def _begin(arguments: argparse.Namespace, world: Any) -> tuple[Any, Any]:
         return trainer, None
     path = Path(arguments.folder) if arguments.folder else _new_folder(Path(arguments.config).stem)
     command = shlex.join(["smear", *sys.argv[1:]])
-    return trainer, RunFolder.create(path, as_toml(config), describe_environment(config.seed, command))
+    folder = RunFolder.create(path, as_toml(config), describe_environment(config.seed, command))
+    folder.save(trainer.update, trainer.tensors(), trainer.data())  # from now on it can be resumed
+    return trainer, folder
 
 
 def _new_folder(name: str) -> Path:

@@ -74,6 +74,14 @@ class World:
         result: list[float] = total.tolist()
         return result
 
+    def least(self, number: int) -> int:
+        """The least of a number over all processes."""
+        if self.size == 1:
+            return number
+        least = torch.tensor(number, device=self.device)
+        torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
+        return int(least)
+
     def agree(self, wish: bool) -> bool:
         """Whether any process wishes so."""
         return self.sums([float(wish)])[0] > 0

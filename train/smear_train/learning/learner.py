@@ -62,8 +62,9 @@ class Learner:
     def minibatches(self, decisions: Decisions, epochs: int, number: int, rng: np.random.Generator) -> Iterator[Batch]:
         """All decisions in random order, split into a number of minibatches, anew for each epoch.
 
-        The number is the same in all processes, as they learn in step.
+        The number is the same in all processes, as they learn in step; none of the minibatches is empty.
         """
+        number = max(min(number, self.world.least(len(decisions))), 1)
         for _ in range(epochs):
             for rows in np.array_split(rng.permutation(len(decisions)), number):
                 yield self.batch(decisions, rows)

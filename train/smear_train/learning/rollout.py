@@ -160,7 +160,7 @@ def play_on(
         recorded: (N, P) whose decisions are written down.
         must_bid: (N,) deals in which a dealer's network may not pass when all have passed.
         policies: (K, num_weights) the networks.
-        how: network 0 chooses; the others choose by their softmax.
+        how: the networks choose.
         epsilon: see `smear_agents.network.choose`.
         states: (N,) a generator for each game.
         most: no decision takes more features than this.
@@ -174,20 +174,21 @@ def play_on(
         while g.phase != OVER:
             if must_bid[i] and g.phase == BID and g.actor == g.dealer and g.bid == 0 and roles[i, g.actor] >= 0:
                 g.legal_calls &= ~int64(1)
+            is_forced = count(g.legal_cards) + count(g.legal_calls) == 1
+            role = roles[i, g.actor]
+            is_recorded = recorded[i, g.actor]
+            if not is_forced and role < 0:
+                break
+            if not is_forced and is_recorded and not has_room(notes, most):
+                return False
+            # Not before it is sure that he acts: what is chosen must not depend on how often this was called.
             states[i] = advance(states[i])
-            if count(g.legal_cards) + count(g.legal_calls) == 1:
+            if is_forced:
                 step(g, t, random_action(g, states[i]))
                 continue
-            role = roles[i, g.actor]
-            if role < 0:
-                break
-            is_recorded = recorded[i, g.actor]
-            if is_recorded and not has_room(notes, most):
-                return False
             num_features, num_pairs = turn_to(g, desk, place)
             think(desk, num_features, num_pairs, policies[role])
-            chance = SAMPLE if role > 0 else how
-            action = choose(place.mask[0], desk.slots, desk.outputs, chance, epsilon, states[i])
+            action = choose(place.mask[0], desk.slots, desk.outputs, how, epsilon, states[i])
             if is_recorded:
                 note(g, desk, place, notes, num_features, num_pairs, action, i)
             step(g, t, action)
@@ -305,7 +306,7 @@ class Rollout:
             seating: who plays.
             policies: (K, num_weights) float32, the networks.
             agents: those outside.
-            how: the learner chooses; see `smear_agents.network.choose`.
+            how: the networks choose; see `smear_agents.network.choose`.
             epsilon: see there.
 
         Returns:

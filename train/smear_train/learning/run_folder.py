@@ -30,10 +30,8 @@ import safetensors.torch
 import torch
 
 import smear_env
+from smear_agents.neural import SCHEMA
 from smear_train.doctor import installed_version
-
-SCHEMA = 1
-"""Of checkpoints: goes up when older ones can no longer be read."""
 
 DATA = "smear"
 """The key of the metadata of a safetensors file that holds the plain data."""

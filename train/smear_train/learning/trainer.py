@@ -4,6 +4,7 @@ Everything that an update draws depends on the seed and the number of the update
 on exactly as if it had not been.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from smear_agents import Agent, make_agent
+from smear_agents.equity import shipped_equity
 from smear_agents.network import EPSILON, SAMPLE, policy_shape
 from smear_train.evaluate import Setup, evaluate
 from smear_train.learning import cloning, dmc, ppo
@@ -23,7 +25,7 @@ from smear_train.learning.distributed import World
 from smear_train.learning.learner import Learner
 from smear_train.learning.model import ActorCritic
 from smear_train.learning.rollout import Decisions, Rollout, deal_counts
-from smear_train.learning.run_folder import Checkpoint, RunFolder
+from smear_train.learning.run_folder import Checkpoint, CheckpointError, RunFolder
 from smear_train.learning.tables import (
     ORDER,
     Pool,
@@ -56,7 +58,7 @@ class Trainer:
         decisions: decisions learned from so far, by all processes.
 
     Raises:
-        ValueError: agents that do not exist.
+        ValueError: agents that do not exist, or a reward that is not known for the game.
     """
 
     def __init__(self, config: TrainConfig, world: World, best_response_to: str = "") -> None:
@@ -70,6 +72,10 @@ class Trainer:
         self.learner = Learner(model, world)
         names = list(dict.fromkeys([*config.opponents.agents, *filter(None, (config.clone.teacher, best_response_to))]))
         self.agents: list[Agent] = [make_agent(name, self.rules, config.seed) for name in names]
+        for name in config.evaluation.against:  # better now than after many updates
+            make_agent(name, self.rules, config.seed)
+        if config.reward == "equity":
+            shipped_equity(self.rules)
         self._number = {name: number for number, name in enumerate(names)}
         self.past: list[np.ndarray] = []
         self.update = 0
@@ -105,7 +111,7 @@ class Trainer:
             "decisions_per_s": round(new / (ended - began)),
             "minutes": self.seconds / 60,
         }
-        row |= {"time_acting": acted - began, "time_learning": ended - acted}
+        row |= {"time_acting": (acted - began) / (ended - began), "time_learning": (ended - acted) / (ended - began)}
         return row | self._rates(counts)
 
     def _play(self) -> tuple[Decisions, dict[str, float]]:
@@ -115,7 +121,7 @@ class Trainer:
         if self.is_cloning:
             seating = seat_clones(rules, config.deals, self._number[config.clone.teacher])
         else:
-            pool = Pool(len(config.opponents.agents), len(self.past))
+            pool = Pool(len(set(config.opponents.agents)), len(self.past))
             frozen = self._number[self.best_response_to] if self.best_response_to else None
             seating = seat_learner(rules, config, pool, self.update, progress, frozen)
         own = self.world.share(config.deals)
@@ -138,7 +144,8 @@ class Trainer:
         alone = (seating.roles == seating.roles[:, :1]).all(1)
         counted = alone & ~seating.must_bid if alone.any() else ~seating.must_bid
         counts = deal_counts(records[counted], rules.teams)
-        counts["illegal"] = 0.0
+        illegal = decisions.masks[np.arange(len(decisions)), decisions.actions] == 0
+        counts["illegal"] = float(illegal.sum())
         return replace(decisions, payoffs=payoffs * np.float32(config.reward_scale)), counts
 
     def _learn(self, decisions: Decisions, rng: np.random.Generator) -> dict[str, float]:
@@ -164,7 +171,7 @@ class Trainer:
         total = dict(zip(names, self.world.sums([counts[name] for name in names])))
         scored = max(total["scored"], 1.0)
         return {
-            "all_pass": 1 - total["scored"] / max(total["deals"], 1.0),
+            "all_pass": 1 - total["scored"] / total["deals"] if total["deals"] else math.nan,
             "bid_made": total["made"] / scored,
             "mean_bid": total["bids"] / scored,
             "illegal": int(total["illegal"]),
@@ -229,8 +236,20 @@ class Trainer:
         self.update, self.decisions, self.seconds = data["update"], data["decisions"], data["seconds"]
 
     def load_weights(self, checkpoint: Checkpoint) -> None:
-        """Takes over the networks of a checkpoint, and nothing else."""
+        """Takes over the networks of a checkpoint, and nothing else.
+
+        Raises:
+            CheckpointError: they have other layers, or other inputs.
+        """
         names = self.learner.model.state_dict()
+        for name, tensor in names.items():
+            given = checkpoint.tensors.get(name)
+            if given is None or given.shape != tensor.shape:
+                raise CheckpointError(
+                    f"checkpoint {checkpoint.path} has other networks: {name} is "
+                    f"{'missing' if given is None else tuple(given.shape)}; needed: {tuple(tensor.shape)}. Network and "
+                    "view have to be configured as there"
+                )
         self.learner.model.load_state_dict({name: checkpoint.tensors[name] for name in names})
 
 
@@ -268,6 +287,10 @@ def run(trainer: Trainer, folder: RunFolder | None, watch: Watch) -> bool:
         Whether it came to its end.
     """
     config = trainer.config
+    if trainer.update and _is_to_judge(trainer):  # it may have been stopped in the middle of that
+        if folder is not None:
+            judge(trainer, folder, watch)
+        trainer.world.wait()
     while trainer.update < config.total_updates:
         row = trainer.step()
         if folder is not None:
@@ -278,23 +301,31 @@ def run(trainer: Trainer, folder: RunFolder | None, watch: Watch) -> bool:
         watch.update(row)
         if not trainer.update <= config.clone_updates and (text := trainer.alarm(row)):
             watch.alarm(text)
-        every = config.evaluation.every
-        done = trainer.update - config.clone_updates
-        at_end = trainer.update == config.total_updates
-        if at_end or (every and done >= 0 and done % every == 0):
+        if _is_to_judge(trainer):
             if folder is not None:
                 judge(trainer, folder, watch)
             trainer.world.wait()
         if trainer.world.agree(watch.stop()):
-            return at_end
+            return trainer.update == config.total_updates
     return True
 
 
+def _is_to_judge(trainer: Trainer) -> bool:
+    every, done = trainer.config.evaluation.every, trainer.update - trainer.config.clone_updates
+    return trainer.update == trainer.config.total_updates or bool(every and done >= 0 and done % every == 0)
+
+
 def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
-    """Plays duplicate deals against every baseline, logs the results, and keeps the best checkpoint."""
+    """Plays duplicate deals against every baseline, logs the results, and keeps the best checkpoint.
+
+    What has been logged for this update already is left out.
+    """
     config, rules = trainer.config, trainer.rules
+    judged = {one["opponent"] for one in folder.evaluations() if one["update"] == trainer.update}
     against = [trainer.best_response_to] if trainer.best_response_to else list(config.evaluation.against)
     for number, opponent in enumerate(against):
+        if opponent in judged:
+            continue
         setup = Setup(
             rules=rules,
             a=str(folder.checkpoint("last")),
@@ -316,8 +347,8 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
             "ci_high": difference.high,
         }
         earlier = [one["mean"] for one in folder.evaluations() if one["opponent"] == opponent]
-        folder.log_evaluation(row)
-        watch.evaluation(row)
         if number == 0 and difference.mean > max(earlier, default=-np.inf):
             folder.save(trainer.update, trainer.tensors(), trainer.data(), names=("best",))
             folder.record_best(row)
+        folder.log_evaluation(row)  # the last, as what is logged is not done again
+        watch.evaluation(row)
