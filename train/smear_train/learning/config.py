@@ -251,6 +251,8 @@ def parse_config(text: str, source: str = "the configuration", changes: tuple[st
         raise ValueError(f"{source}: {_explain(error)}") from error
     if config.view.scores and config.reward != "equity":
         raise ValueError(f'{source}: view.scores=true needs reward="equity": points do not depend on the score')
+    if config.clone.teacher and config.algorithm == "dmc":
+        raise ValueError(f'{source}: clone.teacher needs algorithm="ppo": what deep Monte Carlo learns is no policy')
     return config
 
 
