@@ -213,7 +213,7 @@ class RunFolder:
         run = cls(path)
         if not (run.path / "config.toml").is_file():
             raise RunFolderError(
-                f"{path} is no training run, for it has no config.toml; start one with --folder, or name the folder of one"
+                f"{path} is no training run, for it has no config.toml; start one, or name the folder of one"
             )
         with _as_one_error("the run", run.path):
             run._checkpoints.mkdir(exist_ok=True)
