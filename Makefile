@@ -6,7 +6,7 @@ PYTHON ?= python3
 PYTHON_OLDEST ?= python3.11
 # Processes that the tests run in, at most eight.
 WORKERS ?= auto
-# More arguments for pytest: make test ARGS="-k auction".
+# More arguments for pytest or for smear train: make test ARGS="-k auction".
 ARGS ?=
 
 VENV := .venv
@@ -29,11 +29,14 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 bench-peers clean
+.PHONY: help train demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 bench-peers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' Makefile
-	@echo 'PYTHON=... names another Python than $(PYTHON), ARGS="..." adds arguments for pytest.'
+	@echo 'PYTHON=... names another Python than $(PYTHON), ARGS="..." adds arguments for pytest or for smear train.'
+
+train: $(VENV)/.installed-train ## Install, then train a policy for about five minutes and judge it
+	$(BIN)/smear train configs/train/schmier_small.toml --processes 2 $(ARGS)
 
 demo: $(VENV)/.installed ## Install, then play and print a game of each kind and 2,000 deals of each
 	@$(BIN)/smear demo
@@ -102,15 +105,20 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
+$(VENV)/.installed-train: pyproject.toml constraints.txt
+	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
+	$(BIN)/python -m pip install -q -e '.[train]'
+	@touch $(VENV)/.installed $@
+
 $(VENV)/.installed-test: pyproject.toml constraints.txt
 	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
 	$(BIN)/python -m pip install -q -e '.[test]'
-	@touch $(VENV)/.installed $@
+	@touch $(VENV)/.installed $(VENV)/.installed-train $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	$(call make_venv,$(VENV),$(PYTHON),PYTHON)
 	$(BIN)/python -m pip install -q -e '.[dev]'
-	@touch $(VENV)/.installed $(VENV)/.installed-test $@
+	@touch $(VENV)/.installed $(VENV)/.installed-train $(VENV)/.installed-test $@
 
 .venv-oldest/.installed: pyproject.toml constraints.txt Makefile
 	$(call make_venv,.venv-oldest,$(PYTHON_OLDEST),PYTHON_OLDEST)

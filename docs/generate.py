@@ -1,4 +1,4 @@
-"""Writes docs/tables.md, the table of docs/probes.md and the ladder of the README: `make docs`."""
+"""Writes docs/tables.md, the tables of docs/probes.md and docs/training.md, the README's ladder: `make docs`."""
 
 import json
 import re
@@ -10,10 +10,12 @@ from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
 from smear_env.rules import GameRules, rules_table
 from smear_train.console import with_interval
+from smear_train.learning.config import config_table
 from smear_train.probe import probes_table
 
 PAGE = Path(__file__).parent / "tables.md"
 PROBES = Path(__file__).parent / "probes.md"
+TRAINING = Path(__file__).parent / "training.md"
 README = Path(__file__).parents[1] / "README.md"
 RESULTS = Path(__file__).parent / "results"
 """What the commands of the README's ladder have printed with --json."""
@@ -50,6 +52,12 @@ def probes_page() -> str:
     return re.sub(r"^\| probe .*?\n(?!\|)", lambda _: rows, PROBES.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
+def training_page() -> str:
+    """The page on training, its table of keys made anew from the docstrings of the configuration."""
+    rows = table(("key", "default", "meaning"), [tuple(row) for row in config_table()])
+    return re.sub(r"^\| key .*?\n(?!\|)", lambda _: rows, TRAINING.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
 def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
     """A row of the ladder from the document of an evaluation."""
     won = ""
@@ -74,4 +82,5 @@ def readme() -> str:
 if __name__ == "__main__":
     README.write_text(readme(), encoding="utf-8")
     PROBES.write_text(probes_page(), encoding="utf-8")
+    TRAINING.write_text(training_page(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

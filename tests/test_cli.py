@@ -222,5 +222,9 @@ def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], tmp_path
     for command in commands:
         if command != "bench":
             command = command.replace("-n 2000", "-n 20").replace("report.html", str(tmp_path / "report.html"))
+            if command.startswith("train"):
+                command += f" --folder {tmp_path / 'run'}"
+                for key in ("updates=1", "deals=16", "clone.updates=1", "evaluation.deals=4"):
+                    command += f" --set {key}"
             assert main(shlex.split(command)) == 0, command
             capsys.readouterr()

@@ -221,7 +221,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_write(run: RunFolder) -> None:
 
 def test_places_that_cannot_be_written(run: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RunFolderError, match=r"file[/\\]b: Not a directory\. .* another folder with --run"):
+    with pytest.raises(RunFolderError, match=r"file[/\\]b: Not a directory\. .* another folder with --folder"):
         RunFolder.create(tmp_path / "file" / "b", "", {})
     run._checkpoints.rmdir()
     run._checkpoints.touch()
@@ -307,7 +307,7 @@ def test_a_folder_holds_one_run(run: RunFolder, tmp_path: Path) -> None:
     assert files(run) == ["config.toml", "env.json"]
     assert (run.path / "config.toml").read_text() == "seed = 1\n"
     assert json.loads((run.path / "env.json").read_text()) == {"seed": 1}
-    with pytest.raises(RunFolderError, match=r"holds a run already: .* --run, .* --resume"):
+    with pytest.raises(RunFolderError, match=r"holds a run already: .* --folder, .* --resume"):
         RunFolder.create(run.path, "", {})
     with pytest.raises(RunFolderError, match=r"no training run, for it has no config\.toml"):
         RunFolder.open(tmp_path / "b")

@@ -124,7 +124,7 @@ def assert_same_run(one: str | Path, other: str | Path) -> None:
 def test_a_wrong_configuration_names_the_key(
     capsys: pytest.CaptureFixture[str], config: str, folder: str, change: str, message: str
 ) -> None:
-    assert message in failure(capsys, 2, config, "--run", folder, "--set", change)
+    assert message in failure(capsys, 2, config, "--folder", folder, "--set", change)
     assert not Path(folder).exists()
 
 
@@ -154,7 +154,7 @@ def test_a_cuda_device_that_is_not_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, config: str, folder: str
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert "use --device cpu" in failure(capsys, 2, config, "--run", folder, "--device", "cuda")
+    assert "use --device cpu" in failure(capsys, 2, config, "--folder", folder, "--device", "cuda")
     assert not Path(folder).exists()
 
 
@@ -165,7 +165,7 @@ def test_a_run_from_its_beginning_to_its_judgement(
     capsys: pytest.CaptureFixture[str], config: str, folder: str, tmp_path: Path
 ) -> None:
     changes = ("--set", "keep=1", "--set", "deals=9", "--seed", "5")
-    assert main(["train", config, "--run", folder, *changes, "--json"]) == 0
+    assert main(["train", config, "--folder", folder, *changes, "--json"]) == 0
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert (document["kind"], document["run"], document["seed"]) == ("training", folder, 5)
@@ -201,11 +201,11 @@ def test_a_run_from_its_beginning_to_its_judgement(
     assert state(Path(folder) / "ckpt/step-000002.safetensors") == state(Path(folder) / "ckpt/last.safetensors")
 
     # The same again, and another seed.
-    train(config, "--run", str(tmp_path / "again"), *changes)
+    train(config, "--folder", str(tmp_path / "again"), *changes)
     assert_same_run(folder, tmp_path / "again")
-    train(config, "--run", str(tmp_path / "other"), "--seed", "6", *SOON)
+    train(config, "--folder", str(tmp_path / "other"), "--seed", "6", *SOON)
     assert rows(tmp_path / "other")[0] != metrics[0]
-    assert "holds a run already" in failure(capsys_cleared(capsys), 1, config, "--run", folder)
+    assert "holds a run already" in failure(capsys_cleared(capsys), 1, config, "--folder", folder)
 
     # What a run is good for: a player, by its folder or a checkpoint; a report.
     views = PRESETS["schmier"]
@@ -234,7 +234,7 @@ def test_a_run_needs_no_name(config: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_learning_to_beat_a_player(capsys: pytest.CaptureFixture[str], config: str, folder: str) -> None:
     words = ("--best-response-to", "club", "--set", "updates=1", "--set", "game=four_point")
-    assert main(["train", config, "--run", folder, *words, "--quiet"]) == 0
+    assert main(["train", config, "--folder", folder, *words, "--quiet"]) == 0
     said = capsys.readouterr().out
     assert "can club be exploited" in said and [row["opponent"] for row in rows(folder, "eval")] == ["club"]
     assert read_checkpoint(Path(folder) / "ckpt/last.safetensors").data["best_response_to"] == "club"
@@ -243,7 +243,7 @@ def test_learning_to_beat_a_player(capsys: pytest.CaptureFixture[str], config: s
 def test_tensorboard_and_the_command_of_a_run(
     capsys: pytest.CaptureFixture[str], config: str, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["train", config, "--run", folder, "--tensorboard", "--json", "--quiet", "--set", "updates=1"]
+    words = ["train", config, "--folder", folder, "--tensorboard", "--json", "--quiet", "--set", "updates=1"]
     monkeypatch.setattr(sys, "argv", ["smear", *words])
     assert main() == 0
     captured = capsys.readouterr()
@@ -268,8 +268,8 @@ def test_a_run_that_is_stopped_after_every_update_is_the_same_run(
 ) -> None:
     sets = [word for change in changes for word in ("--set", change)]
     whole, parts = str(tmp_path / "whole"), str(tmp_path / "parts")
-    train(config, "--run", whole, *sets)
-    train(config, "--run", parts, *sets, *SOON)
+    train(config, "--folder", whole, *sets)
+    train(config, "--folder", parts, *sets, *SOON)
     assert f"Go on: smear train --resume {parts}" in capsys.readouterr().out
     total = rows(whole)[-1]["update"]
     for update in range(1, total):
@@ -284,7 +284,7 @@ def test_a_run_that_is_stopped_after_every_update_is_the_same_run(
 
 
 def test_going_on_from_an_earlier_checkpoint(config: str, folder: str, tmp_path: Path) -> None:
-    train(config, "--run", folder, "--set", "keep=1", "--set", "updates=4")
+    train(config, "--folder", folder, "--set", "keep=1", "--set", "updates=4")
     whole = [state(Path(folder) / "ckpt/last.safetensors"), rows(folder), rows(folder, "eval")]
     train("--resume", folder, "--load", "step:1")
     assert whole == [state(Path(folder) / "ckpt/last.safetensors"), rows(folder), rows(folder, "eval")]
@@ -302,13 +302,13 @@ def test_a_signal_ends_a_run_after_the_update(
         return step(self)
 
     monkeypatch.setattr(Trainer, "step", stopped)
-    train(config, "--run", folder, "--set", "updates=4", code=130)
+    train(config, "--folder", folder, "--set", "updates=4", code=130)
     assert [row["update"] for row in rows(folder)] == [1, 2]
     assert RunFolder(folder).load().update == 2
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == handlers
     monkeypatch.undo()
     train("--resume", folder)
-    train(config, "--run", str(tmp_path / "whole"), "--set", "updates=4")
+    train(config, "--folder", str(tmp_path / "whole"), "--set", "updates=4")
     assert_same_run(folder, tmp_path / "whole")
 
 
@@ -331,10 +331,10 @@ def test_a_run_that_ends_in_the_middle_of_its_judgement_is_judged_again(
         monkeypatch.setattr(trainer_module, "judge", die)
     else:
         monkeypatch.setattr(RunFolder, moment, save if moment == "save" else die)
-    train(config, "--run", folder, code=130)
+    train(config, "--folder", folder, code=130)
     monkeypatch.undo()
     train("--resume", folder)
-    train(config, "--run", str(tmp_path / "whole"))
+    train(config, "--folder", str(tmp_path / "whole"))
     assert_same_run(folder, tmp_path / "whole")
 
 
@@ -345,10 +345,10 @@ def test_a_run_that_ends_before_its_first_update_goes_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Trainer, "step", die)
-    train(config, "--run", folder, "--best-response-to", "greedy", code=130)
+    train(config, "--folder", folder, "--best-response-to", "greedy", code=130)
     monkeypatch.undo()
     train("--resume", folder)
-    train(config, "--run", str(tmp_path / "whole"), "--best-response-to", "greedy")
+    train(config, "--folder", str(tmp_path / "whole"), "--best-response-to", "greedy")
     assert_same_run(folder, tmp_path / "whole")
 
 
@@ -356,13 +356,13 @@ def test_what_cannot_be_gone_on_with_is_refused(
     capsys: pytest.CaptureFixture[str], config: str, folder: str, tmp_path: Path
 ) -> None:
     assert "no training run" in failure(capsys, 1, "--resume", str(tmp_path / "none"))
-    train(config, "--run", folder, *SOON)
+    train(config, "--folder", folder, *SOON)
     last = Path(folder) / "ckpt/last.safetensors"
     whole = last.read_bytes()
     capsys.readouterr()
     assert "there: last" in failure(capsys, 3, "--resume", folder, "--load", "best")
     assert "allowed: last, best, step:N" in failure(capsys, 2, "--resume", folder, "--load", "newest")
-    other = ("--run", str(tmp_path / "other"), "--load", str(last))
+    other = ("--folder", str(tmp_path / "other"), "--load", str(last))
     for change, message in (
         ("game=four_point", "is for schmier; needed: one for four_point"),
         ("rules.target=11", "other rules: target = "),
@@ -403,9 +403,9 @@ def with_data(checkpoint: Checkpoint, **changes: Any) -> bytes:
 
 
 def test_weights_of_another_run_are_where_a_new_one_begins(config: str, folder: str, tmp_path: Path) -> None:
-    train(config, "--run", folder)
+    train(config, "--folder", folder)
     other = str(tmp_path / "other")
-    train(config, "--run", other, "--load", f"{folder}/ckpt/last.safetensors", "--set", "ppo.learning_rate=0",
+    train(config, "--folder", other, "--load", f"{folder}/ckpt/last.safetensors", "--set", "ppo.learning_rate=0",
           "--set", "ppo.final_learning_rate=0", "--set", "updates=1")  # fmt: skip
     one, two = (read_checkpoint(Path(path) / "ckpt/last.safetensors") for path in (folder, other))
     names = [name for name in one.tensors if name.startswith("policy.")]
@@ -420,7 +420,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_checkpoint(
     """A limit on the size of files, which a checkpoint is above: it fails in the middle of a write, as a full disk."""
     import resource
 
-    train(config, "--run", folder, *SOON)
+    train(config, "--folder", folder, *SOON)
     before = state(Path(folder) / "ckpt/last.safetensors")
     capsys.readouterr()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -433,7 +433,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_checkpoint(
     assert said.count("\n") == 1 + said.count("alarm: ")
     assert state(Path(folder) / "ckpt/last.safetensors") == before
     train("--resume", folder)
-    train(config, "--run", str(tmp_path / "whole"))
+    train(config, "--folder", str(tmp_path / "whole"))
     assert_same_run(folder, tmp_path / "whole")
 
 
@@ -455,10 +455,10 @@ def go(*words):
     return pid
 
 began = time.monotonic()
-assert main(["train", config, "--run", sys.argv[2] + "-whole", "--quiet"]) == 0  # compiled code is loaded before
+assert main(["train", config, "--folder", sys.argv[2] + "-whole", "--quiet"]) == 0  # compiled code is loaded before
 # A few updates' time: half a second, or less where that is the time of the whole run.
 pause = min(0.5, (time.monotonic() - began) / 4)
-pid = go(config, "--run", str(folder.path))
+pid = go(config, "--folder", str(folder.path))
 done, lost = 0, 0
 for _ in range(times):
     while not folder.checkpoint("last").exists():
@@ -548,7 +548,7 @@ def test_processes_share_the_deals_and_hold_the_same_weights(config: str) -> Non
 
 @pytest.mark.slow
 def test_a_run_by_two_processes(config: str, folder: str) -> None:
-    command = [sys.executable, "-m", "smear_train", "train", config, "--run", folder, "--processes", "2", "--quiet"]
+    command = [sys.executable, "-m", "smear_train", "train", config, "--folder", folder, "--processes", "2", "--quiet"]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["update"] == 2
@@ -564,8 +564,8 @@ def test_a_run_by_two_processes(config: str, folder: str) -> None:
 def test_what_two_processes_refuse_is_said_once(
     config: str, folder: str, changes: list[str], code: int, message: str
 ) -> None:
-    train(config, "--run", folder, *SOON)
-    command = [sys.executable, "-m", "smear_train", "train", config, "--run", folder, "--processes", "2", *changes]
+    train(config, "--folder", folder, *SOON)
+    command = [sys.executable, "-m", "smear_train", "train", config, "--folder", folder, "--processes", "2", *changes]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout, done.stderr.count(message)) == (code, "", 1)
 
@@ -574,7 +574,7 @@ def test_what_two_processes_refuse_is_said_once(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_two_processes(config: str, folder: str, number: int) -> None:
     Path(config).write_text(TINY.replace("updates = 2", "updates = 100000"))
-    command = [sys.executable, "-m", "smear_train", "train", config, "--run", folder, "--processes", "2", "--quiet"]
+    command = [sys.executable, "-m", "smear_train", "train", config, "--folder", folder, "--processes", "2", "--quiet"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     metrics = Path(folder) / "metrics.jsonl"
     import time

@@ -8,6 +8,7 @@ import difflib
 import importlib
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from smear_agents.agent import Agent
@@ -61,12 +62,12 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """
     if name in AGENTS and AGENTS[name].argument is None:
         return AGENTS[name].make(rules, seed)
-    if is_checkpoint(name):
-        return load(name, rules, seed)
-    if "=" in name:
+    if "=" in name and not Path(name).exists():
         return make_phased(
             {part: make_agent(agent, rules, seed) for part, agent in parse_parts(name).items()}, rules, seed
         )
+    if is_checkpoint(name):
+        return load(name, rules, seed)
     module, colon, attribute = name.partition(":")
     if module in AGENTS:
         entry = AGENTS[module]

@@ -36,7 +36,7 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument("config", nargs="?", metavar="CONFIG", help="a configuration, as in configs/train")
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key; may be repeated")
     sub.add_argument(
-        "--run", dest="folder", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)"
+        "--folder", metavar="FOLDER", help="the run's folder (default: runs/NAME-1, NAME-2, ... of CONFIG)"
     )
     sub.add_argument("--resume", metavar="FOLDER", help="go on with a run that was stopped")
     sub.add_argument(
@@ -91,7 +91,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if (arguments.config is None) == (arguments.resume is None):
         raise UsageError("give either a configuration, as in `smear train CONFIG`, or --resume FOLDER")
     if arguments.resume:
-        given = {"--set": arguments.set, "--run": arguments.folder, "--best-response-to": arguments.best_response_to}
+        given = {"--set": arguments.set, "--folder": arguments.folder, "--best-response-to": arguments.best_response_to}
         given["--seed"] = arguments.seed
         for name, value in given.items():
             if value not in (None, [], ""):

@@ -30,7 +30,7 @@ def learn(
     means = Means()
     for number, batch in enumerate(learner.minibatches(decisions, config.epochs, config.minibatches, rng)):
         outputs, value = learner.model(batch.views)
-        log_probs = log_probabilities(outputs, batch.masks)
+        log_probs, _ = log_probabilities(outputs, batch.masks)
         clone_loss = -log_probs.gather(1, batch.actions[:, None]).mean()
         value_loss = 0.5 * (value - payoffs[batch.rows]).square().mean()
         learner.step(clone_loss + 0.5 * value_loss, 1.0, learning_rate)

@@ -5,6 +5,8 @@ its source beside it.
 """
 
 import difflib
+import inspect
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -249,6 +251,8 @@ def parse_config(text: str, source: str = "the configuration", changes: tuple[st
         raise ValueError(f"{source}: {_explain(error)}") from error
     if config.view.scores and config.reward != "equity":
         raise ValueError(f'{source}: view.scores=true needs reward="equity": points do not depend on the score')
+    if config.clone.teacher and config.algorithm == "dmc":
+        raise ValueError(f'{source}: clone.teacher needs algorithm="ppo": what deep Monte Carlo learns is no policy')
     return config
 
 
@@ -286,3 +290,34 @@ def _explain(error: Exception) -> str:
 def as_toml(config: TrainConfig) -> str:
     """The whole configuration as TOML, defaults included."""
     return msgspec.toml.encode(config).decode()
+
+
+def config_table(struct: Any = TrainConfig, prefix: str = "") -> list[tuple[str, str, str]]:
+    """Every key with its default and its meaning, for the documentation."""
+    meanings = _attributes(struct)
+    rows = []
+    for field in msgspec.structs.fields(struct):
+        if isinstance(field.default, _Part):
+            continue
+        default = "" if field.default is msgspec.NODEFAULT else msgspec.json.encode(field.default).decode()
+        if field.default is msgspec.NODEFAULT and field.default_factory is not msgspec.NODEFAULT:
+            default = "{}"
+        rows.append((f"`{prefix}{field.name}`", f"`{default}`" if default else "must be given", meanings[field.name]))
+    for field in msgspec.structs.fields(struct):
+        if isinstance(field.default, _Part):
+            rows += config_table(type(field.default), f"{prefix}{field.name}.")
+    return rows
+
+
+def _attributes(struct: Any) -> dict[str, str]:
+    """What the docstring of a table says of each key."""
+    meanings: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(struct.__doc__).partition("Attributes:")[2].splitlines():
+        if re.match("    [a-z]", line):
+            keys, _, text = line.strip().partition(": ")
+            names = keys.split(", ")
+            meanings |= dict.fromkeys(names, text)
+        elif line.strip():
+            meanings |= {name: f"{meanings[name]} {line.strip()}" for name in names}
+    return meanings

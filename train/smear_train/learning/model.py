@@ -198,9 +198,11 @@ class ActorCritic(nn.Module):
         return torch.cat(parts).float().numpy()
 
 
-def log_probabilities(outputs: Tensor, masks: Tensor) -> Tensor:
-    """Logarithms of the probabilities of actions (B, 70); of those not allowed a large negative number.
+def log_probabilities(outputs: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    """Logarithms of the probabilities of actions, and the probabilities, (B, 70) both; illegal ones have none.
 
-    It is finite, so that its product with the probability 0 is 0 and not NaN.
+    Their logarithm is a large number below 0, yet finite, so that its product with the probability 0 is 0 and not NaN.
+    The probabilities are computed anew, as the exponential of such numbers is slow.
     """
-    return torch.log_softmax(outputs.float().masked_fill(~masks, -1e9), 1)
+    masked = outputs.float().masked_fill(~masks, -1e9)
+    return torch.log_softmax(masked, 1), torch.softmax(masked, 1)

@@ -190,7 +190,7 @@ class RunFolder:
         run = cls(path)
         if any((run.path / name).exists() for name in ("config.toml", "metrics.jsonl", "eval.jsonl")):
             raise RunFolderError(
-                f"{path} holds a run already: choose another folder with --run, or go on with this one with --resume"
+                f"{path} holds a run already: choose another folder with --folder, or go on with this one with --resume"
             )
         with _as_one_error("the run", run.path):
             run._checkpoints.mkdir(parents=True, exist_ok=True)
@@ -211,7 +211,7 @@ class RunFolder:
         run = cls(path)
         if not (run.path / "config.toml").is_file():
             raise RunFolderError(
-                f"{path} is no training run, for it has no config.toml; start one with --run, or name the folder of one"
+                f"{path} is no training run, for it has no config.toml; start one, or name the folder of one"
             )
         with _as_one_error("the run", run.path):
             run._checkpoints.mkdir(exist_ok=True)
@@ -403,7 +403,7 @@ def _as_one_error(what: str, where: Path, besides: str = "") -> Iterator[None]:
         reason, remedy = _REMEDIES.get(error.errno or 0, (error.strerror or str(error), "see to that"))
         raise RunFolderError(
             f"{what} could not be written to {where}: {reason}{'; ' if besides else ''}{besides}. "
-            f"Please {remedy}, or choose another folder with --run"
+            f"Please {remedy}, or choose another folder with --folder"
         ) from error
 
 
