@@ -215,18 +215,18 @@ def test_a_single_legal_action_leaves_no_nan_in_gradients() -> None:
     outputs = torch.tensor([[3e4] + [-3e4] * 69, [0.0] * 70], requires_grad=True)
     masks = torch.zeros(2, 70, dtype=torch.bool)
     masks[0, 5] = masks[1, 7] = True
-    logs = log_probabilities(outputs, masks)
-    entropies = -(logs.exp() * logs).sum(1)
+    logs, probabilities = log_probabilities(outputs, masks)
+    entropies = -(probabilities * logs).sum(1)
     assert entropies.tolist() == [0, 0] and logs[0, 5] == 0
-    (entropies.sum() + logs[:, 5].sum() + logs[1, 7].exp()).backward()
+    (entropies.sum() + logs[:, 5].sum() + probabilities[1, 7]).backward()
     assert torch.isfinite(outputs.grad).all()
 
 
 def test_entropy_is_that_of_the_legal_actions_alone() -> None:
     masks = torch.zeros(1, 70, dtype=torch.bool)
     masks[0, :8] = True
-    logs = log_probabilities(torch.ones(1, 70), masks)
-    assert float(-(logs.exp() * logs).sum()) == pytest.approx(math.log(8), abs=1e-5)
+    logs, probabilities = log_probabilities(torch.ones(1, 70), masks)
+    assert float(-(probabilities * logs).sum()) == pytest.approx(math.log(8), abs=1e-5)
 
 
 def test_explained_variance() -> None:

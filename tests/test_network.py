@@ -242,7 +242,7 @@ def test_actions_in_play_are_sampled_as_the_model_says() -> None:
         decisions = played(rules, options, model.policy_weights(), hidden, 300)
         surprise, entropy, variance = 0.0, 0.0, 0.0
         for batch in Learner(model, World("cpu")).in_order(decisions):
-            logs = log_probabilities(model(batch.views)[0], batch.masks)
+            logs, _ = log_probabilities(model(batch.views)[0], batch.masks)
             each = -(logs.exp() * logs).sum(1)
             surprise -= float(logs.gather(1, batch.actions[:, None]).sum())
             entropy += float(each.sum())
