@@ -22,7 +22,7 @@ from smear_agents.club_bids import BIDS, Bids, worth_of
 from smear_agents.sight import Sight, beats, cards_at, see_bids, see_hand, see_table, which
 from smear_env import GameRules
 from smear_env._jit import int64
-from smear_env.actions import BID_1, MAX_BID, PASS, TRUMP_CLUBS
+from smear_env.actions import DONE, PASS, TRUMP_CLUBS
 from smear_env.cards import NUM_SUITS, bit, count, lowest
 from smear_env.observe import Layout, block_slice
 from smear_env.rules import GAME, LEFT, NOBODY, Tables
@@ -241,8 +241,9 @@ BIDDING, EXCHANGING, PLAYING = 0, 1, 2
 @kernel
 def group_of(view: np.ndarray, mask: np.ndarray, o: Layout) -> int:
     """The group of phases that a decision belongs to."""
-    if mask[PASS] or mask[BID_1 : BID_1 + MAX_BID].any() or mask[TRUMP_CLUBS : TRUMP_CLUBS + NUM_SUITS].any():
-        return BIDDING
+    for call in range(PASS, DONE):
+        if mask[call]:
+            return BIDDING
     return EXCHANGING if which(view, o.leader[0], o.leader[1]) == NOBODY else PLAYING
 
 
