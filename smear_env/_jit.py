@@ -213,7 +213,7 @@ if JIT:
 
         return types.int64(types.int64), lower
 
-    @overload(bits_of, inline="always")
+    @overload(bits_of, inline="always")  # type: ignore[untyped-decorator]  # numba has no types
     def _bits_of(numbers: Any, begin: Any, end: Any) -> Any:
         if numbers.dtype != types.int8 or numbers.layout != "C":
             return bits_of

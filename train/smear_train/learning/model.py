@@ -211,7 +211,12 @@ def log_probabilities(outputs: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
 
 @kernel
 def find_likelihoods(
-    outputs: np.ndarray, masks: np.ndarray, actions: np.ndarray, scales: np.ndarray, chosen: np.ndarray, out: np.ndarray
+    outputs: np.ndarray,
+    masks: np.ndarray,
+    actions: np.ndarray,
+    scales: np.ndarray,
+    chosen: np.ndarray,
+    entropies: np.ndarray,
 ) -> None:
     """For each row the logarithm of the sum of exponentials, that of the chosen action's probability, the entropy."""
     for i in range(actions.size):
@@ -227,7 +232,7 @@ def find_likelihoods(
                 weighted += np.exp(above) * above
         scales[i] = highest + np.log(total)
         chosen[i] = outputs[i, actions[i]] - scales[i]
-        out[i] = np.log(total) - weighted / total
+        entropies[i] = np.log(total) - weighted / total
 
 
 @kernel
@@ -241,7 +246,7 @@ def find_likelihood_gradients(
     entropy_gradient: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """The way back of `find_likelihoods`: with p = softmax(x), d log p_a / dx = 1_a - p and dH / dx = -p (log p + H)."""
+    """The way back of `find_likelihoods`: with p = softmax(x), dlog p_a / dx = 1_a - p and dH / dx = -p (log p + H)."""
     out[:] = 0
     for i in range(actions.size):
         for j in range(NUM_ACTIONS):
