@@ -231,7 +231,7 @@ def find_likelihoods(
                 total += np.exp(above)
                 weighted += np.exp(above) * above
         scales[i] = highest + np.log(total)
-        chosen[i] = outputs[i, actions[i]] - scales[i]
+        chosen[i] = outputs[i, actions[i]] - scales[i]  # scales have 64 bits: both may be large
         entropies[i] = np.log(total) - weighted / total
 
 
@@ -262,7 +262,8 @@ class _Likelihoods(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, outputs: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        scales, chosen, entropies = outputs.new_empty(3, len(outputs))
+        scales = outputs.new_empty(len(outputs), dtype=torch.float64)
+        chosen, entropies = outputs.new_empty(2, len(outputs))
         arrays = [tensor.numpy() for tensor in (outputs, masks, actions, scales, chosen, entropies)]
         find_likelihoods(*arrays)
         ctx.save_for_backward(outputs, masks, actions, scales, entropies)
