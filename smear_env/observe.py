@@ -168,6 +168,19 @@ def in_pack(cards: int, t: Tables) -> int:
 
 
 @kernel
+def out_of_pack(dense: int, t: Tables) -> int:
+    """The set of cards that `in_pack` has numbered."""
+    if t.low_rank == 0:
+        return dense
+    ranks = 13 - t.low_rank
+    suit = (int64(1) << ranks) - 1
+    cards = (dense >> (ranks * NUM_SUITS)) << JOKERS[0]
+    for s in range(NUM_SUITS):
+        cards |= ((dense >> (ranks * s)) & suit) << (13 * s + t.low_rank)
+    return cards
+
+
+@kernel
 def left_of(index: int, size: int) -> int:
     """The next seat or team clockwise, without a branch or a division."""
     return (index + 1) * int64(index + 1 < size)

@@ -127,6 +127,21 @@ def test_bench_measures_the_solver_too(capsys: pytest.CaptureFixture[str]) -> No
     assert "tricks left" in out(capsys, "bench", "solver", "-n", "1")
 
 
+@pytest.mark.slow
+@pytest.mark.jit
+def test_bench_splits_an_update_of_training(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = tmp_path / "tiny.toml"
+    config.write_text('game = "schmier"\ndeals = 40\nnetwork = {hidden = [16]}\n', encoding="utf-8")
+    rows = json.loads(out(capsys, "bench", "train", str(config), "--runs", "1", "--json", "--quiet"))["rows"]
+    share = {row["name"]: row["share"] for row in rows}
+    assert share["acting"] + share["values"] + share["learning"] + share["rest"] == pytest.approx(1, abs=0.001)
+    for phase in ("acting", "values", "learning"):
+        parts = [share[name] for name in share if name.startswith(phase + "/")]
+        assert len(parts) >= 3
+        assert sum(parts) == pytest.approx(share[phase], abs=0.001)
+    assert share["bare network"] + share["not the network"] == pytest.approx(1, abs=0.001)
+
+
 def test_doctor_plays_every_game(capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads(out(capsys, "doctor", "--json"))
     assert set(report["games"].values()) == {"ok"}

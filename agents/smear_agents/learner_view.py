@@ -21,10 +21,10 @@ from smear_agents._jit import kernel
 from smear_agents.club_bids import BIDS, Bids, worth_of
 from smear_agents.sight import Sight, beats, cards_at, see_bids, see_hand, see_table, which
 from smear_env import GameRules
-from smear_env._jit import int64
-from smear_env.actions import BID_1, MAX_BID, PASS, TRUMP_CLUBS
-from smear_env.cards import NUM_SUITS, bit, count, lowest
-from smear_env.observe import Layout, block_slice
+from smear_env._jit import bits_of, int64
+from smear_env.actions import DONE, PASS, TRUMP_CLUBS
+from smear_env.cards import JOKERS, NUM_SUITS, bit, count, lowest
+from smear_env.observe import Layout, block_slice, out_of_pack
 from smear_env.rules import GAME, LEFT, NOBODY, Tables
 from smear_env.state import Game
 
@@ -241,7 +241,7 @@ BIDDING, EXCHANGING, PLAYING = 0, 1, 2
 @kernel
 def group_of(view: np.ndarray, mask: np.ndarray, o: Layout) -> int:
     """The group of phases that a decision belongs to."""
-    if mask[PASS] or mask[BID_1 : BID_1 + MAX_BID].any() or mask[TRUMP_CLUBS : TRUMP_CLUBS + NUM_SUITS].any():
+    if bits_of(mask, PASS, DONE) != 0:
         return BIDDING
     return EXCHANGING if which(view, o.leader[0], o.leader[1]) == NOBODY else PLAYING
 
@@ -260,21 +260,21 @@ def card_place(card: int, slots: np.ndarray, t: Tables) -> int:
 
 @kernel
 def add_cards(cards: int, begin: int, slots: np.ndarray, t: Tables, out: np.ndarray, n: int) -> int:
-    """Adds the features of a set of cards; returns how many features there are then."""
-    while cards != 0:
-        out[n] = begin + card_place(lowest(cards), slots, t)
-        n += 1
-        cards &= cards - 1
-    return n
+    """Adds the features of a set of cards, as `card_place` numbers them; returns how many features there are then."""
+    ranks = 13 - t.low_rank
+    for suit in range(NUM_SUITS):
+        at = begin + slots[suit] * ranks - t.low_rank
+        n = add_bits((cards >> (13 * suit)) & 8191, at, out, n)
+    return add_bits(cards >> JOKERS[0], begin + NUM_SUITS * ranks, out, n)
 
 
 @kernel
-def add_bits(view: np.ndarray, begin: int, end: int, at: int, out: np.ndarray, n: int) -> int:
-    """Adds a feature for each 1 in view[begin:end]."""
-    for place in range(begin, end):
-        if view[place]:
-            out[n] = at + place - begin
-            n += 1
+def add_bits(bits: int, at: int, out: np.ndarray, n: int) -> int:
+    """Adds the feature at + k for each bit k that is set."""
+    while bits != 0:
+        out[n] = at + lowest(bits)
+        n += 1
+        bits &= bits - 1
     return n
 
 
@@ -321,10 +321,8 @@ def see(
     """
     worth = order_suits(view, t, o, v, w, slots)
     n = add_cards(cards_at(view, o.hand[0], t), v.hand[0], slots, t, out, n)
-    for place in range(o.discards[0], o.discards[1]):  # a joker is never discarded: the block is that much shorter
-        if view[place]:
-            out[n] = v.discards[0] + card_place(t.deck[place - o.discards[0]], slots, t)
-            n += 1
+    discards = out_of_pack(bits_of(view, o.discards[0], o.discards[1]), t)  # never a joker: the block is shorter
+    n = add_cards(discards, v.discards[0], slots, t, out, n)
     if o.kept[0] < o.kept[1]:
         n = add_cards(cards_at(view, o.kept[0], t), v.kept[0], slots, t, out, n)
     if which(view, o.leader[0], o.leader[1]) != NOBODY:
@@ -332,13 +330,16 @@ def see(
             at = k * t.deck_size
             n = add_cards(cards_at(view, o.played[0] + at, t), v.played[0] + at, slots, t, out, n)
         n = add_cards(cards_at(view, o.table[0], t), v.table[0], slots, t, out, n)
-        for place in range(o.voids[0], o.voids[1]):
-            if view[place]:
-                seat, suit = divmod(place - o.voids[0], NUM_SUITS)
-                out[n] = v.voids[0] + seat * NUM_SUITS + slots[suit]
-                n += 1
-    # From the draws to the phase the blocks stand in the same order in both.
-    n = add_bits(view, o.draws[0], o.phase[1], v.draws[0], out, n)
+        voids = bits_of(view, o.voids[0], o.voids[1])
+        while voids != 0:
+            place = lowest(voids)
+            voids &= voids - 1
+            out[n] = v.voids[0] + (place & ~3) + slots[place & 3]
+            n += 1
+    n = add_bits(bits_of(view, o.draws[0], o.draws[1]), v.draws[0], out, n)
+    n = add_bits(bits_of(view, o.bids[0], o.bids[1]), v.bids[0], out, n)
+    # From the dealer to the phase the blocks stand in the same order in both.
+    n = add_bits(bits_of(view, o.dealer[0], o.phase[1]), v.dealer[0], out, n)
     trump = which(view, o.trump[0], o.trump[1])
     if trump != NOBODY:
         out[n] = v.trump[0]
@@ -346,7 +347,7 @@ def see(
         if not v.canonical:
             out[n] = v.trump[0] + 1 + trump
             n += 1
-    n = add_bits(view, o.points[0], o.points[1], v.points[0], out, n)
+    n = add_bits(bits_of(view, o.points[0], o.points[1]), v.points[0], out, n)
     for team in range(t.teams):
         at = v.card_points[0] + team * len(CARD_POINT_STEPS)
         n = add_steps(float(view[o.card_points[0] + team]), CARD_POINT_STEPS, at, out, n)

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from smear_agents._jit import kernel
-from smear_env._jit import int64
+from smear_env._jit import bits_of, int64
 from smear_env.cards import NO_CARDS, NUM_CARDS, NUM_SUITS, count, lowest
-from smear_env.observe import SCORE_BASE, Layout
+from smear_env.observe import SCORE_BASE, Layout, out_of_pack
 from smear_env.rules import GAME, HIGH, LOW, MAX_SEATS, NOBODY, Tables
 
 SIGHT = np.dtype(
@@ -60,28 +60,20 @@ Sight: TypeAlias = Any
 @kernel
 def cards_at(view: np.ndarray, at: int, t: Tables) -> int:
     """The set of cards written from a place of the observation on, one number a card of the pack."""
-    cards = NO_CARDS
-    for place in range(t.deck_size):
-        cards |= int64(view[at + place]) << t.deck[place]
-    return cards
+    return out_of_pack(bits_of(view, at, at + t.deck_size), t)
 
 
 @kernel
 def legal_cards(mask: np.ndarray) -> int:
     """The cards among the legal actions."""
-    cards = NO_CARDS
-    for card in range(NUM_CARDS):
-        cards |= int64(mask[card]) << card
-    return cards
+    return bits_of(mask, 0, NUM_CARDS)
 
 
 @kernel
 def which(view: np.ndarray, begin: int, end: int) -> int:
     """The place of the 1 in a block that has at most one, from 0 on; NOBODY if it has none."""
-    for at in range(begin, end):
-        if view[at]:
-            return at - begin
-    return NOBODY
+    bits = bits_of(view, begin, end)
+    return lowest(bits) if bits != 0 else NOBODY
 
 
 @kernel
@@ -114,10 +106,8 @@ def see_table(view: np.ndarray, t: Tables, o: Layout, s: Sight) -> None:
     s.leader = max(which(view, o.leader[0], o.leader[1]), 0)
     s.after = t.players - 1 - count(s.table)
     s.led, s.best, s.winner = NOBODY, NOBODY, NOBODY
-    seen = s.hand
-    if o.discards[0] < o.discards[1]:
-        for at in range(o.discards[0], o.discards[1]):  # a joker is never among them: the block is that much shorter
-            seen |= int64(view[at]) << t.deck[at - o.discards[0]]
+    # A joker is never among the discards: the block is that much shorter.
+    seen = s.hand | out_of_pack(bits_of(view, o.discards[0], o.discards[1]), t)
     for k in range(t.players):
         played = cards_at(view, o.played[0] + k * t.deck_size, t)
         seen |= played
@@ -125,8 +115,7 @@ def see_table(view: np.ndarray, t: Tables, o: Layout, s: Sight) -> None:
         s.voids[k] = 0
         if k > 0:
             at = o.voids[0] + (k - 1) * NUM_SUITS
-            for suit in range(NUM_SUITS):
-                s.voids[k] |= int64(view[at + suit]) << suit
+            s.voids[k] = bits_of(view, at, at + NUM_SUITS)
         on_table = played & s.table
         if k >= s.leader and on_table != 0:
             lay(s, t, k, lowest(on_table))

@@ -5,7 +5,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from smear_train import evaluating, training
@@ -81,13 +81,14 @@ def _parser() -> Parser:
     sub.add_argument(
         "--objective", choices=("score", "points", "margin", "made"), help="with --exact: of what (default score)"
     )
-    sub = verb("bench", _bench, "measure decisions per second on one core, or the exact solver")
+    sub = verb("bench", _bench, "measure decisions per second on one core, the exact solver, or training")
     sub.add_argument(
-        "what", nargs="?", choices=("speed", "solver"), default="speed", help="what to measure (default speed)"
+        "what", nargs="?", choices=("speed", "solver", "train"), default="speed", help="what to measure (default speed)"
     )
+    sub.add_argument("config", nargs="?", metavar="CONFIG", help="train: a TOML file (default: Schmier, all defaults)")
     sub.add_argument("-n", type=int, default=200, metavar="N", help="solver: positions of each kind (default 200)")
     sub.add_argument("--seconds", type=float, default=0.5, help="length of one run (default 0.5)")
-    sub.add_argument("--runs", type=int, default=5, help="runs of each, of which the median is shown (default 5)")
+    sub.add_argument("--runs", type=int, default=5, help="runs of each (default 5); train: updates")
     verb("doctor", _doctor, "check the installation and print what a bug report needs")
     sub = verb("demo", _demo, "a whole game of each kind, then 2,000 deals of each: greedy against random")
     sub.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
@@ -283,13 +284,33 @@ def _bench(arguments: argparse.Namespace) -> int:
 
     if arguments.runs < 1 or arguments.seconds <= 0 or arguments.n < 1:
         raise UsageError("--runs, --seconds and -n must be more than 0")
+    if arguments.config and arguments.what != "train":
+        raise UsageError(f"a configuration, {arguments.config}, is only for `smear bench train`")
+    to_come = {
+        "speed": lambda: bench(arguments.seconds, arguments.runs),
+        "solver": lambda: bench_solver(arguments.n),
+        "train": lambda: _bench_training(arguments),
+    }[arguments.what]()
     rows = []
-    to_come = bench_solver(arguments.n) if arguments.what == "solver" else bench(arguments.seconds, arguments.runs)
     for row in to_come:
         rows.append(row)
         if not arguments.quiet:
             sys.stderr.write(" ".join(str(value) for value in list(row.values())[:4]) + "\n")
     return print_result(arguments, {"rows": rows}, format_rows(rows))
+
+
+def _bench_training(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    import torch
+
+    from smear_train.bench_training import bench_training
+    from smear_train.learning.config import TrainConfig, load_config
+
+    torch.set_num_threads(1)
+    try:
+        config = load_config(arguments.config) if arguments.config else TrainConfig(game="schmier")
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return bench_training(config, arguments.runs)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

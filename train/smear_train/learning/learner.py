@@ -52,7 +52,7 @@ class Learner:
             *map(tensor, pick(d.pairs, d.pair_offsets, d.pair_offsets[1:], rows)),
             *map(tensor, pick(d.features, d.offsets, d.offsets[1:], rows) if self.model.sees_hidden else ()),
         )
-        return Batch(tensor(rows), views, tensor(d.masks[rows]) != 0, tensor(d.actions[rows]))
+        return Batch(tensor(rows), views, tensor(d.masks[rows].view(np.bool_)), tensor(d.actions[rows]))
 
     def in_order(self, decisions: Decisions) -> Iterator[Batch]:
         """All decisions in their order."""

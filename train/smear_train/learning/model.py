@@ -59,58 +59,57 @@ def sum_rows(features: Tensor, starts: Tensor, weight: Tensor) -> Tensor:
 
 
 @kernel
-def add_pairs(pairs: np.ndarray, starts: np.ndarray, weights: np.ndarray, outputs: np.ndarray) -> None:
-    """Adds to the output of each card the weights of what is true of it, row by row."""
-    for i in range(outputs.shape[0]):
+def add_pairs(outputs: np.ndarray, pairs: np.ndarray, starts: np.ndarray, sums: np.ndarray) -> None:
+    """Writes the output of each action, to that of a card added the weights of what is true of it, row by row."""
+    for i in range(sums.shape[0]):
+        sums[i] = outputs[i, :NUM_ACTIONS]
         for k in range(starts[i], starts[i + 1]):
-            outputs[i, pairs[k] // NUM_CARD_FEATURES] += weights[i, pairs[k] % NUM_CARD_FEATURES]
+            sums[i, pairs[k] // NUM_CARD_FEATURES] += outputs[i, NUM_ACTIONS + pairs[k] % NUM_CARD_FEATURES]
 
 
 @kernel
-def add_pair_gradients(
-    pairs: np.ndarray, starts: np.ndarray, gradient: np.ndarray, weight_gradient: np.ndarray
-) -> None:
-    """The way back of `add_pairs`: adds to the gradient of each weight those of the outputs that it was added to."""
+def add_pair_gradients(pairs: np.ndarray, starts: np.ndarray, gradient: np.ndarray, out: np.ndarray) -> None:
+    """The way back of `add_pairs`: a weight's gradient is the sum of those of the outputs that it was added to."""
     for i in range(gradient.shape[0]):
+        out[i, :NUM_ACTIONS] = gradient[i]
+        out[i, NUM_ACTIONS:] = 0
         for k in range(starts[i], starts[i + 1]):
-            weight_gradient[i, pairs[k] % NUM_CARD_FEATURES] += gradient[i, pairs[k] // NUM_CARD_FEATURES]
+            out[i, NUM_ACTIONS + pairs[k] % NUM_CARD_FEATURES] += gradient[i, pairs[k] // NUM_CARD_FEATURES]
 
 
 class _AddPairs(torch.autograd.Function):
     """`add_card_features` on a CPU."""
 
     @staticmethod
-    def forward(ctx: Any, outputs: Tensor, weights: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
+    def forward(ctx: Any, outputs: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
         ctx.save_for_backward(pairs, starts)
-        ctx.width = weights.shape[1]
-        sums = outputs.contiguous().clone()
-        add_pairs(pairs.numpy(), starts.numpy(), weights.contiguous().numpy(), sums.numpy())
+        sums = outputs.new_empty(len(outputs), NUM_ACTIONS)
+        add_pairs(outputs.numpy(), pairs.numpy(), starts.numpy(), sums.numpy())
         return sums
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         pairs, starts = ctx.saved_tensors
-        gradient = gradients[0].contiguous()
-        weight_gradient = torch.zeros(len(gradient), ctx.width)
-        add_pair_gradients(pairs.numpy(), starts.numpy(), gradient.numpy(), weight_gradient.numpy())
-        return gradient, weight_gradient, None, None
+        out = torch.empty(len(gradients[0]), NUM_ACTIONS + NUM_CARD_FEATURES)
+        add_pair_gradients(pairs.numpy(), starts.numpy(), gradients[0].contiguous().numpy(), out.numpy())
+        return out, None, None
 
 
-def add_card_features(outputs: Tensor, weights: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
-    """Outputs (B, 70) with the weights (B, NUM_CARD_FEATURES) added of what is true of each card.
+def add_card_features(outputs: Tensor, pairs: Tensor, starts: Tensor) -> Tensor:
+    """The outputs by action, (B, 70), with the weights added of what is true of each card.
 
     Args:
-        outputs: of the network, by action.
-        weights: of the network, by card feature.
+        outputs: (B, 70 + NUM_CARD_FEATURES) of the network: by action, then the weights by card feature.
         pairs: card x NUM_CARD_FEATURES + feature, those of each row one after the other.
         starts: (B + 1,) where those of each row begin.
     """
     if not outputs.is_cuda:
-        sums: Tensor = _AddPairs.apply(outputs, weights, pairs, starts)
+        sums: Tensor = _AddPairs.apply(outputs, pairs, starts)
         return sums
     rows = torch.repeat_interleave(torch.arange(len(outputs), device=outputs.device), starts.diff().long())
     cards, kinds = pairs.long() // NUM_CARD_FEATURES, pairs.long() % NUM_CARD_FEATURES
-    return outputs.index_put((rows, cards), weights[rows, kinds], accumulate=True)
+    weights = outputs[:, NUM_ACTIONS:]
+    return outputs[:, :NUM_ACTIONS].index_put((rows, cards), weights[rows, kinds], accumulate=True)
 
 
 class Views(NamedTuple):
@@ -146,9 +145,9 @@ class Perceptron(nn.Module):
 
     def forward(self, features: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs (B, outputs) and the last hidden layer (B, H)."""
-        x = torch.relu(sum_rows(features, starts, self.weight[0]) + self.bias[0])
+        x = (sum_rows(features, starts, self.weight[0]) + self.bias[0]).relu_()
         for weight, bias in zip(list(self.weight)[1:-1], list(self.bias)[1:-1]):
-            x = torch.relu(torch.addmm(bias, x, weight))
+            x = torch.addmm(bias, x, weight).relu_()
         return torch.addmm(self.bias[-1], x, self.weight[-1]), x
 
 
@@ -184,8 +183,7 @@ class ActorCritic(nn.Module):
         """Outputs of the policy (B, 70) and values (B, V), the own team's first and then to the left."""
         outputs, hidden = self.policy(views.features, views.starts)
         if outputs.shape[1] > NUM_ACTIONS:
-            weights = outputs[:, NUM_ACTIONS:]
-            outputs = add_card_features(outputs[:, :NUM_ACTIONS], weights, views.pairs, views.pair_starts)
+            outputs = add_card_features(outputs, views.pairs, views.pair_starts)
         if self.shares:
             return outputs, self.critic(hidden)
         if self.sees_hidden:
@@ -206,3 +204,89 @@ def log_probabilities(outputs: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
     """
     masked = outputs.float().masked_fill(~masks, -1e9)
     return torch.log_softmax(masked, 1), torch.softmax(masked, 1)
+
+
+# --- How likely the actions taken were ---------------------------------------------------------------------------
+
+
+@kernel
+def find_likelihoods(
+    outputs: np.ndarray,
+    masks: np.ndarray,
+    actions: np.ndarray,
+    scales: np.ndarray,
+    chosen: np.ndarray,
+    entropies: np.ndarray,
+) -> None:
+    """For each row the logarithm of the sum of exponentials, that of the chosen action's probability, the entropy."""
+    for i in range(actions.size):
+        highest = -np.inf
+        for j in range(NUM_ACTIONS):
+            if masks[i, j]:
+                highest = max(highest, outputs[i, j])
+        total, weighted = 0.0, 0.0
+        for j in range(NUM_ACTIONS):
+            if masks[i, j]:
+                above = outputs[i, j] - highest
+                total += np.exp(above)
+                weighted += np.exp(above) * above
+        scales[i] = highest + np.log(total)
+        chosen[i] = outputs[i, actions[i]] - scales[i]  # scales have 64 bits: both may be large
+        entropies[i] = np.log(total) - weighted / total
+
+
+@kernel
+def find_likelihood_gradients(
+    outputs: np.ndarray,
+    masks: np.ndarray,
+    actions: np.ndarray,
+    scales: np.ndarray,
+    entropies: np.ndarray,
+    chosen_gradient: np.ndarray,
+    entropy_gradient: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """The way back of `find_likelihoods`: with p = softmax(x), dlog p_a / dx = 1_a - p and dH / dx = -p (log p + H)."""
+    out[:] = 0
+    for i in range(actions.size):
+        for j in range(NUM_ACTIONS):
+            if masks[i, j]:
+                log_p = outputs[i, j] - scales[i]
+                p = np.exp(log_p)
+                out[i, j] = -p * (chosen_gradient[i] + entropy_gradient[i] * (log_p + entropies[i]))
+        out[i, actions[i]] += chosen_gradient[i]
+
+
+class _Likelihoods(torch.autograd.Function):
+    """`likelihoods` on a CPU: of 70 actions a few are legal, and only those cost time."""
+
+    @staticmethod
+    def forward(ctx: Any, outputs: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        scales = outputs.new_empty(len(outputs), dtype=torch.float64)
+        chosen, entropies = outputs.new_empty(2, len(outputs))
+        arrays = [tensor.numpy() for tensor in (outputs, masks, actions, scales, chosen, entropies)]
+        find_likelihoods(*arrays)
+        ctx.save_for_backward(outputs, masks, actions, scales, entropies)
+        return chosen, entropies
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        out = torch.empty_like(ctx.saved_tensors[0])
+        tensors = (*ctx.saved_tensors, *(gradient.contiguous() for gradient in gradients), out)
+        find_likelihood_gradients(*[tensor.numpy() for tensor in tensors])
+        return out, None, None
+
+
+def likelihoods(outputs: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Logarithms of the probabilities of the actions taken, and the entropies of the choices, (B,) both.
+
+    Args:
+        outputs: (B, 70) of the policy.
+        masks: (B, 70) bool.
+        actions: (B,) legal ones.
+    """
+    if not outputs.is_cuda:
+        chosen, entropies = _Likelihoods.apply(outputs.float(), masks, actions)
+        return chosen, entropies
+    log_probs, probs = log_probabilities(outputs, masks)
+    return log_probs.gather(1, actions[:, None]).squeeze(1), -(probs * log_probs).sum(1)

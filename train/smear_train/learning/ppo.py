@@ -6,7 +6,7 @@ from torch import Tensor
 
 from smear_train.learning.config import PpoConfig
 from smear_train.learning.learner import GROUPS, Learner, Means
-from smear_train.learning.model import log_probabilities
+from smear_train.learning.model import likelihoods
 from smear_train.learning.rollout import Decisions, estimate_advantages, estimate_table_advantages
 
 
@@ -40,14 +40,13 @@ def learn(
     means = Means()
     for batch in learner.minibatches(decisions, config.epochs, config.minibatches, rng):
         outputs, value = learner.model(batch.views)
-        log_probs, probs = log_probabilities(outputs, batch.masks)
-        log_ratio = log_probs.gather(1, batch.actions[:, None]).squeeze(1) - old_log_probs_t[batch.rows]
+        log_probs, entropies = likelihoods(outputs, batch.masks, batch.actions)
+        log_ratio = log_probs - old_log_probs_t[batch.rows]
         ratio = log_ratio.exp()
         advantage = advantages_t[batch.rows]
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
         value_loss = 0.5 * (value - returns_t[batch.rows]).square().mean()
-        entropies = -(probs * log_probs).sum(1)
         loss = policy_loss + config.value_weight * value_loss - entropy_weight * entropies.mean()
         learner.step(loss, config.max_gradient, learning_rate)
         with torch.no_grad():
@@ -70,7 +69,7 @@ def evaluate(learner: Learner, decisions: Decisions) -> tuple[np.ndarray, np.nda
     log_probs, values = [], []
     for batch in learner.in_order(decisions):
         outputs, value = learner.model(batch.views)
-        log_probs.append(log_probabilities(outputs, batch.masks)[0].gather(1, batch.actions[:, None]).squeeze(1).cpu())
+        log_probs.append(likelihoods(outputs, batch.masks, batch.actions)[0].cpu())
         values.append(value.float().cpu())
     return torch.cat(log_probs).numpy(), torch.cat(values).numpy()
 

@@ -25,8 +25,8 @@ from smear_agents.learner_view import (
 from smear_agents.network import SAMPLE, choose, look, make_desk, think
 from smear_env import GameRules, Games
 from smear_env._jit import buffer_of, int64
-from smear_env.actions import NUM_ACTIONS
-from smear_env.cards import NUM_CARDS, count
+from smear_env.actions import NUM_ACTIONS, PASS
+from smear_env.cards import NUM_CARDS, count, lowest
 from smear_env.engine import advance, random_action, seed_state, step
 from smear_env.observe import encode, encode_mask
 from smear_env.rules import BID, OVER
@@ -115,8 +115,14 @@ def note(g: Game, desk: Any, place: Any, notes: Any, num_features: int, num_pair
         at = see_hidden(g, desk.tables[0], g.actor, place.hidden_from, desk.slots, notes.features, at)
     for j in range(num_pairs):
         notes.pairs[pair + j] = desk.pairs[j]
-    for j in range(NUM_ACTIONS):
-        notes.masks[k, slot_action(j, desk.slots)] = mask[0, j]
+    notes.masks[k] = 0
+    cards, calls = g.legal_cards, g.legal_calls
+    while cards != 0:
+        notes.masks[k, slot_action(lowest(cards), desk.slots)] = 1
+        cards &= cards - 1
+    while calls != 0:
+        notes.masks[k, slot_action(PASS + lowest(calls), desk.slots)] = 1
+        calls &= calls - 1
     notes.actions[k] = slot_action(action, desk.slots)
     notes.games[k], notes.seats[k] = i, g.actor
     notes.groups[k] = group_of(observation[0], mask[0], desk.layout[0])
