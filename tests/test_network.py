@@ -139,7 +139,7 @@ def test_gradients_of_card_features_are_those_of_dense_matrices() -> None:
         if is_dense:
             sums = outputs + torch.einsum("bac,bc->ba", dense, weights)
         else:
-            sums = add_card_features(outputs, weights, pairs, starts)
+            sums = add_card_features(both, pairs, starts)
         ((sums * factors).sum() + sums.square().sum()).backward()
         found.append((sums.detach(), both.grad))
     for ours, theirs in zip(*found):
