@@ -1,10 +1,11 @@
-"""Players for the games of smear_env: the interface of an agent, names for them, scripted ones, search; exact play."""
+"""Players for the games of smear_env: the interface of an agent, names for them, scripted ones, search, networks; exact play."""
 
 from smear_agents.agent import Agent, GameAgent
 from smear_agents.club import ClubAgent
 from smear_agents.double_dummy import Solution, solve
 from smear_agents.equity import MatchEquity
 from smear_agents.expert import ExpertAgent
+from smear_agents.neural import NeuralAgent, load
 from smear_agents.registry import AGENTS, make_agent, make_agents, seat_seed
 from smear_agents.scripted import GreedyAgent, RandomAgent
 from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
@@ -20,11 +21,13 @@ __all__ = [
     "GreedyAgent",
     "IsmctsAgent",
     "MatchEquity",
+    "NeuralAgent",
     "PimcAgent",
     "RandomAgent",
     "Solution",
     "decide",
     "game_sight",
+    "load",
     "make_agent",
     "make_agents",
     "seat_seed",
