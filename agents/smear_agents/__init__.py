@@ -1,4 +1,4 @@
-"""Players for the games of smear_env: the interface of an agent, names for them, scripted ones, search, networks; exact play."""
+"""Players for the games of smear_env: what an agent is, names for them, scripted ones, search, networks; exact play."""
 
 from smear_agents.agent import Agent, GameAgent
 from smear_agents.club import ClubAgent
