@@ -19,6 +19,8 @@ TRAINING = Path(__file__).parent / "training.md"
 README = Path(__file__).parents[1] / "README.md"
 RESULTS = Path(__file__).parent / "results"
 """What the commands of the README's ladder have printed with --json."""
+RUNS = RESULTS / "runs"
+"""What training runs have logged."""
 
 
 def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -75,8 +77,21 @@ def readme() -> str:
     """The README, its ladder made anew."""
     results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
     head = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
-    rows = table(head, [ladder_row(result) for result in results])
-    return re.sub(r"^\| deals .*?\n(?!\|)", lambda _: rows, README.read_text(encoding="utf-8"), flags=re.M | re.S)
+    ladder = table(head, [ladder_row(result) for result in results])
+    page = re.sub(r"^\| deals .*?\n(?!\|)", lambda _: ladder, README.read_text(encoding="utf-8"), flags=re.M | re.S)
+    head = ("smear train ...", "seed", "decisions", "minutes", "against `club`", "against `greedy`")
+    rows = table(head, [run_row(path) for path in sorted(RUNS.iterdir())])
+    return re.sub(r"^\| smear train .*?\n(?!\|)", lambda _: rows, page, flags=re.M | re.S)
+
+
+def run_row(folder: Path) -> tuple[object, ...]:
+    """A row of the table of training runs: how the policy did at the end of one."""
+    lines = [json.loads(line) for line in (folder / "eval.jsonl").read_text(encoding="utf-8").splitlines()]
+    last = {line["opponent"]: line for line in lines}
+    config, _, seed = folder.name.rpartition("-s")
+    points = [with_interval(*(last[name][key] for key in ("mean", "ci_low", "ci_high"))) for name in ("club", "greedy")]
+    club = last["club"]
+    return f"`configs/train/{config}.toml`", seed, f"{club['decisions']:,}", f"{club['minutes']:.1f}", *points
 
 
 if __name__ == "__main__":

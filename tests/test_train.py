@@ -586,3 +586,22 @@ def test_a_signal_ends_two_processes(config: str, folder: str, number: int) -> N
     assert child.returncode == 130, err
     assert "Go on: " in out
     assert RunFolder(folder).load().update == rows(folder)[-1]["update"]
+
+
+def test_the_configurations_that_are_shipped_are_right() -> None:
+    configs = sorted((Path(__file__).parents[1] / "configs" / "train").glob("*.toml"))
+    assert configs
+    for path in configs:
+        assert path.read_text(encoding="utf-8").startswith("# ")
+        load_config(path)
+
+
+def test_a_player_from_a_damaged_checkpoint_is_a_check_that_said_no(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.safetensors"
+    path.write_bytes(b"\x08" + bytes(20))
+    assert main(["eval", str(path), "random", "--game", "schmier", "--deals", "2"]) == 3
+    assert "damaged" in capsys.readouterr().err
+    assert main(["eval", str(tmp_path / "none.safetensors"), "random", "--game", "schmier", "--deals", "2"]) == 2
+    assert "no checkpoint" in capsys.readouterr().err

@@ -17,6 +17,10 @@ SCHEMA = 1
 """Of checkpoints: goes up when older ones can no longer be read, or would be seen with other eyes."""
 
 
+class CheckpointError(ValueError):
+    """A checkpoint is missing, damaged or made for something else; the message says what was found and is needed."""
+
+
 class NeuralAgent(Agent):
     """Does what a network thinks best.
 
@@ -55,7 +59,8 @@ def load(path: str | Path, rules: GameRules | None = None, seed: int = 0) -> Neu
         seed: as for every agent.
 
     Raises:
-        ValueError: no such file, or it holds no policy for such rules.
+        CheckpointError: there is no policy in it, or it is damaged.
+        ValueError: no such file, or it cannot play such rules.
     """
     network = read_network(path)
     return NeuralAgent(rules or network.rules, seed, network)
@@ -65,7 +70,8 @@ def read_network(path: str | Path) -> Network:
     """The policy network of a checkpoint or of a training run.
 
     Raises:
-        ValueError: no such file, no policy in it, or one of another schema or version.
+        CheckpointError: no policy in it, or one of another schema or version.
+        ValueError: no such file.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -83,21 +89,21 @@ def read_network(path: str | Path) -> Network:
             check_version(file, data)
             return make_network(data, [tensors.get_tensor(name) for name in policy_names(data)])
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
+        raise CheckpointError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
 
 
 def check_version(file: Path, data: dict[str, Any]) -> None:
     """Makes sure that a checkpoint can be read by this version.
 
     Raises:
-        ValueError: it is of another schema or version of smear_env.
+        CheckpointError: it is of another schema or version of smear_env.
     """
     for name, given, needed in (
         ("schema", data["schema"], SCHEMA),
         ("smear-env", data["environment"], __version__),
     ):
         if given != needed:
-            raise ValueError(f"checkpoint {file} is of {name} {given}; needed: {needed}")
+            raise CheckpointError(f"checkpoint {file} is of {name} {given}; needed: {needed}")
 
 
 def policy_names(data: dict[str, Any]) -> list[str]:
@@ -110,12 +116,12 @@ def make_network(data: dict[str, Any], tensors: list[np.ndarray]) -> Network:
     """A network from the plain data of a checkpoint and its policy's tensors.
 
     Raises:
-        ValueError: tensors of another shape.
+        CheckpointError: tensors of another shape.
     """
     rules, options, hidden = make_rules(**data["rules"]), ViewOptions(**data["view"]), tuple(data["hidden"])
     sizes = policy_shape(rules, options, hidden).sizes
     shapes = [shape for pair in pairwise(sizes) for shape in (pair, pair[1:])]
     given = [tensor.shape for tensor in tensors]
     if given != shapes:
-        raise ValueError(f"the policy has tensors of shapes {given}; {rules.name} with this view needs {shapes}")
+        raise CheckpointError(f"the policy has tensors of shapes {given}; {rules.name} with this view needs {shapes}")
     return Network(rules, options, hidden, np.concatenate([tensor.ravel() for tensor in tensors]).astype(np.float32))

@@ -10,6 +10,7 @@ from typing import Any
 
 from smear_train import evaluating, training
 from smear_train.console import (
+    CHECK_SAID_NO,
     EXTRA_MISSING,
     FAILED,
     INTERRUPTED,
@@ -344,6 +345,15 @@ def _demo(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _is_about_checkpoint(error: BaseException | None) -> bool:
+    """Whether a player could not be made because his checkpoint is not right."""
+    if not isinstance(error, ValueError):
+        return False
+    from smear_agents.neural import CheckpointError
+
+    return isinstance(error, CheckpointError)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the program and returns its exit code (0 ok, 1 failed, 2 wrong usage, 3 a check said no, 4, 130)."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -359,7 +369,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         print(f"smear: {error}", file=sys.stderr)
-        return WRONG_USAGE
+        return CHECK_SAID_NO if _is_about_checkpoint(error.__cause__) else WRONG_USAGE
     except BrokenPipeError:
         # Whoever read our output has gone; nothing may be written to it any more, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,7 +30,7 @@ import safetensors.torch
 import torch
 
 import smear_env
-from smear_agents.neural import SCHEMA
+from smear_agents.neural import SCHEMA, CheckpointError
 from smear_train.doctor import installed_version
 
 DATA = "smear"
@@ -44,10 +44,6 @@ PACKAGES = ("numpy", "numba", "torch")
 
 class RunFolderError(Exception):
     """A run cannot be made, read or written; the message says what failed, where, and what to do."""
-
-
-class CheckpointError(Exception):
-    """A checkpoint is missing, damaged or made for something else; the message says what was found and is needed."""
 
 
 # --- Checkpoints -------------------------------------------------------------------------------------------------
