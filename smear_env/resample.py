@@ -18,8 +18,17 @@ _DISCARDS = MAX_SEATS
 _STOCK = 2 * MAX_SEATS
 _NUM_PLACES = 2 * MAX_SEATS + 1
 
-SWEEPS = 20
-"""Proposed exchanges per unseen card: how long `resample` shuffles."""
+SWEEPS = 12
+"""How long `resample` shuffles before it stops where nothing lies wrong; a sweep is an exchange proposed per card."""
+
+LEAST = 30
+"""Exchanges proposed in a sweep of fewer cards."""
+
+MOST_SWEEPS = 4_000
+"""How long before it gives up."""
+
+SELDOM = 16
+"""One in so many exchanges that would lay a card wrong, where none was, is made."""
 
 
 # --- Hide --------------------------------------------------------------------------------------------------------
@@ -142,32 +151,18 @@ def allowed_cards(g: Game, t: Tables, seat: int, place: int) -> int:
 
 
 @kernel
-def trumps_out_of_place(
-    g: Game, t: Tables, trump: int, owner: int, places: np.ndarray, cards: np.ndarray, size: int
-) -> int:
-    """Trumps among the discards of the one who went back to six, unless all his six are trumps (S-17, F-9)."""
-    trumps = t.suit_cards[trump, trump]
-    kept_plain = count(g.played[owner] & ~trumps)
-    discarded = 0
-    for k in range(size):
-        if places[k] == owner and not holds(trumps, cards[k]):
-            kept_plain += 1
-        elif places[k] == _DISCARDS + owner and holds(trumps, cards[k]):
-            discarded += 1
-    return discarded if kept_plain else 0
+def wrong_cards(g: Game, t: Tables, owner: int, allowed: np.ndarray, piles: np.ndarray) -> int:
+    """How many cards lie where they cannot.
 
-
-@kernel
-def violations(
-    g: Game, t: Tables, owner: int, allowed: np.ndarray, places: np.ndarray, cards: np.ndarray, size: int
-) -> int:
-    """How many cards lie where they cannot."""
+    The owner, who went back to six, has discarded no trumps, unless all his six are trumps (S-17, F-9).
+    """
     wrong = 0
-    for k in range(size):
-        if not holds(allowed[places[k]], cards[k]):
-            wrong += 1
+    for place in range(_NUM_PLACES):
+        wrong += count(piles[place] & ~allowed[place])
     if owner != NOBODY and g.trump != NOBODY:
-        wrong += trumps_out_of_place(g, t, g.trump, owner, places, cards, size)
+        trumps = t.suit_cards[g.trump, g.trump]
+        if (g.played[owner] | piles[owner]) & ~trumps != 0:
+            wrong += count(piles[_DISCARDS + owner] & trumps)
     return wrong
 
 
@@ -175,8 +170,10 @@ def violations(
 def resample_game(hidden: np.ndarray, tables: np.ndarray, seat: int, seed_state: np.uint64, full: np.ndarray) -> bool:
     """Fills hidden[0], what a seat knows, up to a whole game in full[0]. Returns whether it could.
 
-    Unseen cards are laid at random where there is room and then exchanged in random pairs whenever no more of them lie
-    wrong after it than before: a chain that, once nothing lies wrong, has all such deals equally likely.
+    Unseen cards are laid at random where there is room. If some of them lie wrong, cards are exchanged in random
+    pairs: a chain (Metropolis et al. 1953) in which all deals with nothing wrong are equally likely, and those with one
+    card wrong `SELDOM` times less. These have to be passed: where voids let the cards of three seats change places in
+    a ring, they may not do so in pairs (as in the chain of Jerrum and Sinclair 1989 for perfect matchings).
     """
     t = tables[0]
     full[0] = hidden[0]
@@ -208,26 +205,31 @@ def resample_game(hidden: np.ndarray, tables: np.ndarray, seat: int, seed_state:
     while size < unseen:
         places[size] = _STOCK
         size += 1
-    for k in range(size - 1, 0, -1):
+    piles = np.zeros(_NUM_PLACES, np.int64)
+    for k in range(size - 1, -1, -1):
         other = random_below(g, k + 1)
         cards[k], cards[other] = cards[other], cards[k]
+        piles[places[k]] |= bit(cards[k])
     owner = back_to_six(g, t, seat)
-    wrong = violations(g, t, owner, allowed, places, cards, size)
-    proposals = SWEEPS * size
-    while size > 1 and (proposals > 0 or (wrong > 0 and proposals > -200_000)):
-        proposals -= 1
-        a, b = random_below(g, size), random_below(g, size)
-        cards[a], cards[b] = cards[b], cards[a]
-        after = violations(g, t, owner, allowed, places, cards, size)
-        if after <= wrong:
-            wrong = after
-        else:
-            cards[a], cards[b] = cards[b], cards[a]
-    for k in range(size):
-        if places[k] < _DISCARDS:
-            g.hand[places[k]] |= bit(cards[k])
-        elif places[k] < _STOCK:
-            g.discards[places[k] - _DISCARDS] |= bit(cards[k])
+    wrong = wrong_cards(g, t, owner, allowed, piles)
+    for sweep in range(MOST_SWEEPS):
+        if size < 2 or (wrong == 0 and (sweep == 0 or sweep >= SWEEPS)):
+            break
+        for _ in range(max(size, LEAST)):
+            a, b = random_below(g, size), random_below(g, size)
+            both = bit(cards[a]) ^ bit(cards[b])
+            piles[places[a]] ^= both
+            piles[places[b]] ^= both
+            after = wrong_cards(g, t, owner, allowed, piles)
+            if after <= wrong or (after == 1 and random_below(g, SELDOM) == 0):
+                wrong = after
+                cards[a], cards[b] = cards[b], cards[a]
+            else:
+                piles[places[a]] ^= both
+                piles[places[b]] ^= both
+    for other in range(t.players):
+        g.hand[other] |= piles[other]
+        g.discards[other] |= piles[_DISCARDS + other]
     choose_commitment(g, t, seat)
     lay_deck(g, t, seat)
     begin_turn(g, t, seat)
@@ -265,16 +267,16 @@ def choose_commitment(g: Game, t: Tables, seat: int) -> None:
         if g.hand[g.bidder] & t.suit_cards[NOBODY, suit] != 0:
             suits |= bit(suit)
     g.trump = lowest(take_some(g, suits, 1))
-    swap_discards(g, t, g.trump)
+    take_back(g, t.suit_cards[NOBODY, g.trump])
+    take_back(g, t.protected[g.trump])
 
 
 @kernel
-def swap_discards(g: Game, t: Tables, suit: int) -> None:
-    """Exchanges discards of a suit for cards of other suits that the bidder holds: he would have kept them (F-9)."""
-    members = t.suit_cards[NOBODY, suit]
-    while g.discards[g.bidder] & members != 0 and g.hand[g.bidder] & ~members != 0:
-        back = bit(lowest(g.discards[g.bidder] & members))
-        gone = bit(lowest(g.hand[g.bidder] & ~members))
+def take_back(g: Game, wanted: int) -> None:
+    """Exchanges wanted cards among the bidder's discards for others that he holds: he kept them first (F-9, O-16)."""
+    while g.discards[g.bidder] & wanted != 0 and g.hand[g.bidder] & ~wanted != 0:
+        back = bit(lowest(g.discards[g.bidder] & wanted))
+        gone = bit(lowest(g.hand[g.bidder] & ~wanted))
         g.discards[g.bidder] = g.discards[g.bidder] & ~back | gone
         g.hand[g.bidder] = g.hand[g.bidder] & ~gone | back
 
@@ -334,7 +336,7 @@ def resample(hidden: np.ndarray, rules: GameRules, seat: int, seed: int) -> np.n
     """A whole game, shape (1,), that agrees with all that a seat knows, from what `hide` gave.
 
     The seat's observation of it is the same as of the game that was hidden, and it can be played on. Deals are equally
-    likely (after `SWEEPS` exchanges a card), whatever the others' way of playing; a commitment not known is drawn
+    likely (after `SWEEPS` sweeps of exchanges), whatever the others' way of playing; a commitment not known is drawn
     from the suits that the bidder holds.
 
     Raises:

@@ -1,16 +1,19 @@
 """What a seat knows, and full deals that agree with it."""
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env._jit import JIT
-from smear_env.cards import cards_in
+from smear_env.cards import SUITS, cards_in, set_of, set_text
 from smear_env.observe import knows_trump
-from smear_env.resample import hide, hide_each, resample
+from smear_env.resample import choose_commitment, hide, hide_each, resample
 from smear_env.rules import NOBODY
 from smear_env.state import FIELDS, view
-from smear_env.testing import deal, midplay
+from smear_env.testing import deal, midplay, position
 
 VARIANTS = [*PRESETS.values(), make_rules("four_point", widow=0), make_rules("four_point", widow=3)]
 
@@ -153,6 +156,41 @@ def test_unseen_cards_are_equally_likely_everywhere() -> None:
     expected = n * 6 / len(unseen)
     deviations = (counts - expected) / np.sqrt(expected * (1 - 6 / len(unseen)))
     assert np.abs(deviations).max() < 4.5
+
+
+@pytest.mark.jit
+def test_deals_are_equally_likely_where_voids_let_cards_change_places_only_in_a_ring() -> None:
+    """Dealer 5 has seen all cards but the last of each other seat, and knows two suits or more that each lacks."""
+    hands = {0: "4C", 1: "KS", 2: "5S", 3: "AD", 4: "TS", 5: "5H"}
+    table = position("schmier", trump="H", hands=hands, dealer=5, leader=5)
+    hidden = hide(table.games.records, 0, table.rules, 5)
+    lacks = ["D", "DH", "DH", "HS", "CH"]
+    hidden[0].voids[:5] = [sum(1 << SUITS.index(suit) for suit in suits) for suits in lacks]
+    possible = [
+        cards
+        for cards in itertools.permutations(hands[seat] for seat in range(5))
+        if all(card[1] not in suits for card, suits in zip(cards, lacks, strict=True))
+    ]
+    n = 4000
+    found = Counter(
+        tuple(set_text(int(hand)) for hand in resample(hidden, table.rules, 5, seed)[0].hand[:5]) for seed in range(n)
+    )
+    assert len(possible) == 24 and found.keys() <= set(possible)
+    expected = n / len(possible)
+    chi_square = sum((found[cards] - expected) ** 2 / expected for cards in possible)
+    assert chi_square < 55  # 23 degrees of freedom: by chance once in 5,000 times
+
+
+def test_a_commitment_that_is_guessed_leaves_no_protected_trump_discarded() -> None:
+    """F-9, O-16: whoever holds nothing but trumps has discarded others first, never the ace or the low."""
+    rules = make_rules("four_point", widow=3, protected=("ace", "low"))
+    games = position(rules, hands={0: "KH QH JH TH 9H 8H"}).games
+    g = games.records[0]
+    g.discards[0] = set_of("AH 7C 7D".split())
+    choose_commitment(g, games.tables[0], 2)
+    assert g.trump == SUITS.index("H")
+    assert g.hand[0] | g.discards[0] == set_of("AH KH QH JH TH 9H 8H 7C 7D".split())
+    assert g.hand[0] & set_of("AH".split())
 
 
 def test_protected_trumps_are_not_among_the_discards_of_a_widow() -> None:

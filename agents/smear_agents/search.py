@@ -24,11 +24,17 @@ from smear_env.resample import resample_game
 from smear_env.rules import BID, EXCHANGE, NOBODY, OVER, PLAY, TRUMP, Tables
 from smear_env.state import GAME, Game, new_games
 
-EXACT_TRICKS = 4
-"""Tricks left from which pimc plays exactly. With more it is slower and, in Four Point, no better."""
+EXACT_TRICKS = {2: 4, 3: 2}
+"""Tricks left from which pimc plays exactly, by the number of teams. With more it is slower and no better.
+
+Of three teams exact play takes two for one side, so playing on as `club` does is the better guess, and the faster.
+"""
 
 CANDIDATES = 5
 """Deals of the hidden cards of which the one is taken that explains the bids, the trump and the exchange best."""
+
+MOST_SURPRISES = 1_000
+"""More than there can be."""
 
 SUM, GAIN, SQUARE = range(3)
 """Rows of what is summed up for each action."""
@@ -111,12 +117,15 @@ class PimcAgent(SearchAgent):
     def __init__(self, rules: GameRules, seed: int = 0, worlds: int = 30) -> None:
         super().__init__(rules, seed)
         self.num_worlds = worlds
+        self._exact_tricks = EXACT_TRICKS[rules.teams]
         self._totals = np.zeros((3, NUM_ACTIONS))
 
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""
         actions = np.empty(len(games), np.int64)
-        pimc_actions(self._kit, games, seats, self._states(games), self.num_worlds, EXACT_TRICKS, self._totals, actions)
+        pimc_actions(
+            self._kit, games, seats, self._states(games), self.num_worlds, self._exact_tricks, self._totals, actions
+        )
         return actions
 
     def weigh(self, games: np.ndarray, seats: np.ndarray) -> list[dict[int, float]]:
@@ -125,7 +134,7 @@ class PimcAgent(SearchAgent):
         for i, state in enumerate(self._states(games)):
             usual = club_choice(self._kit, games[i])
             found = weigh_actions(
-                self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, EXACT_TRICKS, self._totals
+                self._kit, games[i : i + 1], seats[i], state, usual, self.num_worlds, self._exact_tricks, self._totals
             )
             scale = max(found, 1) * (self.rules.teams - 1)
             weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal_actions(games[i])})
@@ -239,17 +248,18 @@ def actual_bid(w: Game, seat: int) -> int:
 
 
 @kernel
-def surprises(k: Kit, seat: int) -> int:
+def surprises(k: Kit, seat: int, most: int) -> int:
     """How often somebody else has done in worlds[0] what club would not have done with those cards.
 
-    The deal is played again from its beginning through auction, trump and exchange, as far as it has come.
+    The deal is played again from its beginning through auction, trump and exchange, as far as it has come, or until
+    there were `most` of them.
     """
     k.worlds[2] = k.worlds[0]
     w, g, t = k.worlds[0], k.worlds[2], k.tables[0]
     g.one_deal, g.deals = 1, 0
     deal(g, t)
     found = 0
-    while g.phase == BID and w.bids[g.actor] != NOBODY:
+    while g.phase == BID and w.bids[g.actor] != NOBODY and found < most:
         action = actual_bid(w, g.actor)
         if g.actor != seat:
             found += int64(club_choice(k, g) != action)
@@ -259,7 +269,7 @@ def surprises(k: Kit, seat: int) -> int:
     if g.actor != seat:
         found += int64(club_choice(k, g) != TRUMP_CLUBS + w.trump)
     step(g, t, TRUMP_CLUBS + int64(w.trump))
-    while g.phase == EXCHANGE and w.draws[g.actor] != NOBODY:
+    while g.phase == EXCHANGE and w.draws[g.actor] != NOBODY and found < most:
         found += surprise_of_throw(k, g.actor, seat)
     return found
 
@@ -284,19 +294,19 @@ def surprise_of_throw(k: Kit, thrower: int, seat: int) -> int:
 @kernel
 def find_world(k: Kit, hidden: np.ndarray, seat: int, state: np.uint64) -> bool:
     """Deals the hidden cards anew into worlds[0]: of a few such deals the one that explains best what others did."""
-    fewest = int64(-1)
+    fewest = int64(MOST_SURPRISES)
     for _ in range(CANDIDATES):
         state = advance(state)
         if not resample_game(hidden, k.tables, seat, mix(state), k.worlds[:1]):
             continue
-        found = surprises(k, seat)
-        if fewest < 0 or found < fewest:
+        found = surprises(k, seat, fewest)
+        if found < fewest:
             fewest = found
             k.worlds[3] = k.worlds[0]
             if fewest == 0:
                 break
     k.worlds[0] = k.worlds[3]
-    return fewest >= 0
+    return fewest < MOST_SURPRISES
 
 
 # --- Determinized search -----------------------------------------------------------------------------------------
