@@ -546,10 +546,17 @@ def test_processes_share_the_deals_and_hold_the_same_weights(config: str) -> Non
     assert alone[0][0] == decisions[0] and alone[1] != digest
 
 
+SELF = ("-m", "smear_train", "train")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+
 @pytest.mark.slow
-def test_a_run_by_two_processes(config: str, folder: str) -> None:
-    command = [sys.executable, "-m", "smear_train", "train", config, "--folder", folder, "--processes", "2", "--quiet"]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False, timeout=300)
+@pytest.mark.parametrize(
+    "words", [(*TORCHRUN, *SELF), pytest.param((*SELF, "--processes", "2"), marks=pytest.mark.long)]
+)
+def test_a_run_by_two_processes(config: str, folder: str, words: tuple[str, ...]) -> None:
+    command = [sys.executable, *words, config, "--folder", folder, "--quiet", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["update"] == 2
     assert [row["update"] for row in rows(folder)] == [1, 2]
