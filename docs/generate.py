@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from smear_agents.learner_view import ViewOptions, view_table
 from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
@@ -55,9 +56,12 @@ def probes_page() -> str:
 
 
 def training_page() -> str:
-    """The page on training, its table of keys made anew from the docstrings of the configuration."""
-    rows = table(("key", "default", "meaning"), [tuple(row) for row in config_table()])
-    return re.sub(r"^\| key .*?\n(?!\|)", lambda _: rows, TRAINING.read_text(encoding="utf-8"), flags=re.M | re.S)
+    """The page on training, its tables of features and of keys made anew from the code."""
+    page = TRAINING.read_text(encoding="utf-8")
+    rows = table(("key", "default", "meaning"), list(config_table()))
+    page = re.sub(r"^\| key .*?\n(?!\|)", lambda _: rows, page, flags=re.M | re.S)
+    seen = table(("block", "Schmier", "what is true"), list(view_table(PRESETS["schmier"], ViewOptions(scores=True))))
+    return re.sub(r"^\| block .*?\n(?!\|)", lambda _: seen, page, flags=re.M | re.S)
 
 
 def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:

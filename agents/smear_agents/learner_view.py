@@ -152,6 +152,12 @@ def num_features(rules: GameRules, options: ViewOptions) -> int:
     return int(make_view_layout(rules, options)["length"][0])
 
 
+def view_table(rules: GameRules, options: ViewOptions) -> list[tuple[str, int, str]]:
+    """The table of the documentation: (block, width, meaning), absent blocks left out."""
+    widths = [(block, block.width(rules, options)) for block in BLOCKS]
+    return [(f"`{block.name}`", width, block.meaning) for block, width in widths if width]
+
+
 def hidden_features(rules: GameRules) -> int:
     """The number of features that `see_hidden` adds: the other hands, the stock, trump if it is private."""
     return rules.players * rules.deck_size + NUM_SUITS
