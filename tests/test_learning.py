@@ -536,8 +536,9 @@ def test_all_pass_is_an_alarm_and_so_are_high_bids() -> None:
     row = t.step()
     assert row["all_pass"] == 1
     assert "100% of the deals" in str(t.alarm(row)) and "must_bid" in str(t.alarm(row))
-    assert t.alarm({"update": 1, "all_pass": 0.2, "mean_bid": 4.0}) is None
-    assert "mean bid is 4.1" in str(t.alarm({"update": 1, "all_pass": 0.0, "mean_bid": 4.1}))
+    assert t.alarm({"update": 1, "all_pass": 0.2, "mean_bid": 4.0, "bid_made": 0.5}) is None
+    assert t.alarm({"update": 1, "all_pass": 0.0, "mean_bid": 4.1, "bid_made": 0.7}) is None
+    assert "mean bid is 4.1" in str(t.alarm({"update": 1, "all_pass": 0.0, "mean_bid": 4.1, "bid_made": 0.5}))
     seen: list[str] = []
     t = trainer("updates=1")
     with torch.no_grad():

@@ -44,6 +44,9 @@ EVALUATION_SEED = 20_000_000
 ALL_PASS_ALARM = 0.2
 """The share of deals thrown in from which the policy may be learning to pass always, which its score does not show."""
 
+MADE_ALARM = 0.65
+"""The share of high bids made below which bidding is punished; `club` makes three quarters of its bids."""
+
 
 class Trainer:
     """A training in progress.
@@ -185,10 +188,10 @@ class Trainer:
                 f"update {row['update']}: {row['all_pass']:.0%} of the deals of self-play are thrown in; the policy "
                 "may be learning to pass always. Cures: clone a teacher, or must_bid=0.3"
             )
-        if row["mean_bid"] > self.rules.min_bid + 1:
+        if row["mean_bid"] > self.rules.min_bid + 1 and row["bid_made"] < MADE_ALARM:
             return (
-                f"update {row['update']}: the mean bid is {row['mean_bid']:.1f}; bids so high are seldom made, and a "
-                "policy that is punished for them learns to pass always"
+                f"update {row['update']}: the mean bid is {row['mean_bid']:.1f} and {row['bid_made']:.0%} are made; a "
+                "policy that is punished for its bids learns to pass always"
             )
         return None
 
