@@ -213,12 +213,18 @@ if JIT:
 
         return types.int64(types.int64), lower
 
-    @overload(bits_of, inline="always")  # type: ignore[untyped-decorator]  # numba has no types
-    def _bits_of(numbers: Any, begin: Any, end: Any) -> Any:
-        if numbers.dtype != types.int8 or numbers.layout != "C":
-            return bits_of
+    _read_singly = kernel(bits_of)
 
-        def read_64(numbers: Any, begin: Any, end: Any) -> Any:
+    @overload(bits_of, inline="always")  # type: ignore[untyped-decorator]  # numba has no types
+    def _bits_of(numbers: np.ndarray, begin: int, end: int) -> Any:  # numba wants the very signature of `bits_of`
+        if numbers.dtype != types.int8 or numbers.layout != "C":
+
+            def read_singly(numbers: np.ndarray, begin: int, end: int) -> int:
+                return _read_singly(numbers, begin, end)
+
+            return read_singly
+
+        def read_64(numbers: np.ndarray, begin: int, end: int) -> int:
             at = min(int64(begin), numbers.size - 64)  # not beyond the end
             word = _load_bits(_address(numbers) + at)
             return (word >> (begin - at)) & ((int64(1) << (end - begin)) - 1)

@@ -127,7 +127,7 @@ def test_bench_measures_the_solver_too(capsys: pytest.CaptureFixture[str]) -> No
     assert "tricks left" in out(capsys, "bench", "solver", "-n", "1")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.jit
 def test_bench_splits_an_update_of_training(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "tiny.toml"

@@ -507,6 +507,7 @@ digest = zlib.crc32(b"".join(tensors[name].numpy().tobytes() for name in sorted(
 share, least, sums = world.share(9), world.least(world.rank + 3), world.sums([1.5, 2])
 wishes = [world.agree(world.rank == 1), world.agree(world.rank == 5)]
 print(json.dumps([decisions, digest, share.start, share.stop, least, sums, wishes]))
+world.wait()
 world.close()
 """
 

@@ -74,7 +74,9 @@ def _train(arguments: argparse.Namespace) -> int:
             world = World(arguments.device)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        return _run(arguments, world)
+        code = _run(arguments, world)
+        world.wait()  # one that leaves while another still talks to it may bring that down
+        return code
     except CheckpointError as error:
         sys.stderr.write(f"smear train: {error}\n")
         return CHECK_SAID_NO
