@@ -217,7 +217,7 @@ if JIT:
 
     @overload(bits_of, inline="always")  # type: ignore[untyped-decorator]  # numba has no types
     def _bits_of(numbers: np.ndarray, begin: int, end: int) -> Any:  # numba wants the very signature of `bits_of`
-        if numbers.dtype != types.int8 or numbers.layout != "C":
+        if numbers.dtype != types.int8 or numbers.layout != "C":  # type: ignore[attr-defined]  # they are numba types here
 
             def read_singly(numbers: np.ndarray, begin: int, end: int) -> int:
                 return _read_singly(numbers, begin, end)
