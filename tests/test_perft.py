@@ -264,6 +264,7 @@ SCHMIER_STOCK = "KH TH QS 8S 9D 2S JD QD AS KC 6D 4S 2C 9C QC 3C 5H"
         ("four_point low=in_play high=in_play", 3, 3, 76),
     ],
 )
+@pytest.mark.slow
 def test_last_tricks(case, num_tricks, seed, expected):
     """S-20 to S-31, F-12 to F-22: every way to play the last tricks of two full hands, to the score of the deal."""
     if case.startswith("schmier"):

@@ -171,6 +171,7 @@ def test_four_point_deals(widow):
         (0, None, 22.5), (1, None, 20.8), (2, None, 18.2), (3, None, 15.2),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_how_often_a_point_is_missing(widow, policy, percent):
     """F-18 to F-20: the share of deals without ace, seven, jack of trumps, computed beforehand; to 4.5 deviations."""
     g = play_deals(make_rules("four_point", widow=widow), 20_000, 3, policy)
