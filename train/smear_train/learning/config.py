@@ -219,6 +219,11 @@ class TrainConfig(_Part):
         return self.clone.updates if self.clone.teacher else 0
 
 
+def scheduled(begin: float, end: float, progress: float) -> float:
+    """A number that goes from `begin` to `end` in a straight line while `progress` goes from 0 to 1."""
+    return begin + (end - begin) * progress
+
+
 def load_config(path: str | Path, changes: tuple[str, ...] = ()) -> TrainConfig:
     """Reads a configuration file.
 

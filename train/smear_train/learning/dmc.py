@@ -7,7 +7,7 @@ that follows its action. There is no critic and no bootstrapping.
 import numpy as np
 import torch
 
-from smear_train.learning.config import DmcConfig
+from smear_train.learning.config import DmcConfig, scheduled
 from smear_train.learning.learner import Learner, Means
 from smear_train.learning.ppo import explained_variance
 from smear_train.learning.rollout import Decisions
@@ -28,7 +28,7 @@ def learn(
     Returns:
         What is logged.
     """
-    learning_rate = config.learning_rate + (config.final_learning_rate - config.learning_rate) * progress
+    learning_rate = scheduled(config.learning_rate, config.final_learning_rate, progress)
     payoffs = decisions.payoffs[decisions.games, decisions.seats]
     payoffs_t = torch.from_numpy(payoffs).to(learner.world.device)
     expected = np.zeros(len(decisions), np.float32)
@@ -46,4 +46,4 @@ def learn(
 
 def exploration(config: DmcConfig, progress: float) -> float:
     """The share of decisions taken at random."""
-    return config.epsilon + (config.final_epsilon - config.epsilon) * progress
+    return scheduled(config.epsilon, config.final_epsilon, progress)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smear_train.learning.config import PpoConfig
+from smear_train.learning.config import PpoConfig, scheduled
 from smear_train.learning.learner import GROUPS, Learner, Means
 from smear_train.learning.model import likelihoods
 from smear_train.learning.rollout import Decisions, estimate_advantages, estimate_table_advantages
@@ -25,8 +25,8 @@ def learn(
     Returns:
         What is logged: means over the decisions, of all processes.
     """
-    learning_rate = _between(config.learning_rate, config.final_learning_rate, progress)
-    entropy_weight = _between(config.entropy, config.final_entropy, progress)
+    learning_rate = scheduled(config.learning_rate, config.final_learning_rate, progress)
+    entropy_weight = scheduled(config.entropy, config.final_entropy, progress)
     old_log_probs, values = evaluate(learner, decisions)
     advantages, returns = np.zeros(len(decisions), np.float32), np.zeros_like(values)
     estimate = estimate_table_advantages if learner.model.sees_hidden else estimate_advantages
@@ -98,7 +98,3 @@ def _add_entropies(means: Means, entropies: Tensor, groups: Tensor) -> None:
         part = entropies[groups == group]
         if len(part):
             means.add(len(part), **{f"entropy_{name}": part.mean().item()})
-
-
-def _between(begin: float, end: float, progress: float) -> float:
-    return begin + (end - begin) * progress

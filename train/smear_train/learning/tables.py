@@ -8,7 +8,7 @@ from smear_agents.equity import chance_after, shipped_equity
 from smear_env import GameRules
 from smear_env.rules import Tables, make_tables
 from smear_train.learning._jit import kernel
-from smear_train.learning.config import TrainConfig
+from smear_train.learning.config import TrainConfig, scheduled
 from smear_train.learning.rollout import Seating
 
 CARDS, SEATING, ORDER, WEIGHTS = range(4)
@@ -84,7 +84,7 @@ def seat_learner(
         other = np.where(is_agent, agent, past)
         has_other = (shared < config.opponents.share) & (pool.agents + pool.past > 0)
     roles = np.where(has_other[:, None] & ~is_own, other[:, None], roles)
-    share = config.must_bid + (config.final_must_bid - config.must_bid) * progress
+    share = scheduled(config.must_bid, config.final_must_bid, progress)
     return Seating(
         roles=roles,
         recorded=roles == 0,
