@@ -9,8 +9,10 @@ from looks import ALL, PLAIN, Eye, Position, positions
 from play import RULES, make_env, random_actions, scale
 from test_symmetry import ANY, PAIRED, renamed
 
+from smear_agents import make_agent
 from smear_agents.learner_view import (
     BEATS,
+    BEHIND,
     BIDDING,
     BLOCKS,
     CARD_POINT_STEPS,
@@ -19,14 +21,17 @@ from smear_agents.learner_view import (
     IS_JOKER,
     IS_LEFT,
     IS_LOWEST,
+    LATER,
     LENGTH,
     MISSING_STEPS,
     MOST_CARD_FEATURES,
     MOST_TRUMPS,
     NUM_CARD_FEATURES,
     PLAIN_RANK,
+    SHARE_STEPS,
     STRONGER,
     TABLE_STEPS,
+    TAKES,
     TRUMP_RANK,
     WEAKER,
     ViewOptions,
@@ -234,6 +239,8 @@ def test_every_feature_is_true_of_some_positions_and_not_of_others(game: str) ->
         "winner": {0},  # who is to play has not played to this trick
         # Of all trumps at least the one that was led to the first trick is seen, or it is one's own.
         **({} if rules.max_discard else {"trumps_out": set(range(7, MOST_TRUMPS))}),
+        # And eight cards, or five, are out of the game.
+        **({} if rules.max_discard else {"shares": {6, 13, 20}}),
     }
 
 
@@ -329,11 +336,68 @@ def test_cards_are_described_as_a_slow_count_finds_them(game: str) -> None:
             found: dict[int, set[int]] = {}
             for pair in pairs:
                 found.setdefault(pair // NUM_CARD_FEATURES, set()).add(pair % NUM_CARD_FEATURES)
-            assert found == expected, slow.facts
-            said.update(feature for features in expected.values() for feature in features)
+            counted = {card: {feature for feature in features if feature < TAKES} for card, features in found.items()}
+            assert counted == expected, slow.facts
+            said.update(feature for features in found.values() for feature in features)
     without = set() if rules.left_bower else {IS_LEFT, IS_JOKER}
     without |= {base + rank for base in (PLAIN_RANK, TRUMP_RANK) for rank in range(rules.low_rank - 2)}
     assert said.keys() == set(range(NUM_CARD_FEATURES)) - without
+
+
+@both_games
+def test_estimates_are_those_of_club(game: str) -> None:
+    rules = GAMES[game]
+    eye, club = Eye(rules), make_agent("club", rules)
+    last, bosses = 0, 0
+    for position in positions(rules, 3000, seed=8, every=3, wit=0.8):
+        slow = Slow(position, rules)
+        _, pairs, slots = eye(position.observation, position.mask)
+        estimates: dict[int, list[int]] = {}
+        for card in slow.legal:
+            own = NUM_CARD_FEATURES * slot_action(card, np.array(slots))
+            estimates[card] = sorted(pair - own for pair in pairs if own + TAKES <= pair < own + NUM_CARD_FEATURES)
+        if slow.facts.leader is None or not slow.trumps:
+            assert not any(estimates.values())
+            continue
+        # One of each kind; and what club plays is behind nothing.
+        for steps in estimates.values():
+            assert [sum(begin <= step for begin in (TAKES, LATER, BEHIND)) for step in steps] == [1, 2, 3]
+        (choice,) = club(position.observation[None], position.mask[None])
+        assert estimates[choice][2] == BEHIND
+        if all(slow.facts.trick[seat] is not None for seat in range(rules.players) if seat != position.seat):
+            last += 1  # who plays last knows who takes the trick
+            for card, steps in estimates.items():
+                winner = position.seat if slow.beats(card, slow.best) else slow.winner  # type: ignore[arg-type]
+                ours = (winner - position.seat) % rules.teams == 0  # type: ignore[operator]
+                assert steps[0] == (LATER - 1 if ours else TAKES)
+        for card in slow.legal:
+            if card in slow.trumps and max(slow.of_suit({card, *slow.unseen}, card), key=slow.strength) == card:
+                bosses += 1
+                assert (
+                    estimates[card][1] == BEHIND - 1
+                )  # a trump that nothing beats takes a trick whenever it is played
+    assert last > 100 and bosses > 100
+
+
+@both_games
+def test_shares_of_trumps_follow_what_seats_have_shown(game: str) -> None:
+    rules = GAMES[game]
+    eye, voids = Eye(rules), 0
+    for position in positions(rules, 1500, seed=9, every=3, wit=0.8):
+        slow = Slow(position, rules)
+        features, _, _ = eye(position.observation, position.mask)
+        steps = eye.block(features, "shares")
+        reached = [[step % len(SHARE_STEPS) for step in steps if step // len(SHARE_STEPS) == k] for k in range(5)]
+        assert all(one == list(range(len(one))) for one in reached)
+        if slow.facts.leader is None or not slow.trumps:
+            assert not steps
+            continue
+        assert sum(SHARE_STEPS[len(one) - 1] for one in reached if one) <= 1
+        for k in range(rules.players - 1):
+            if slow.facts.trump in slow.facts.voids[(position.seat + k + 1) % rules.players]:
+                voids += 1
+                assert not reached[k]
+    assert voids > 100
 
 
 @both_games

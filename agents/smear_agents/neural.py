@@ -13,7 +13,7 @@ from smear_agents.network import Network, policy_shape
 from smear_env import GameRules, __version__
 from smear_env.rules import make_rules
 
-SCHEMA = 1
+SCHEMA = 2
 """Of checkpoints: goes up when older ones can no longer be read, or would be seen with other eyes."""
 
 
