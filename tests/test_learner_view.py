@@ -1,5 +1,6 @@
 """What a network sees: nothing hidden, the same whatever the suits are called, and true."""
 
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -45,6 +46,7 @@ from smear_agents.learner_view import (
     slot_action,
 )
 from smear_agents.network import Network, policy_shape
+from smear_agents.neural import SCHEMA
 from smear_env import PRESETS, GameRules, make_rules
 from smear_env.actions import NUM_ACTIONS, PASS
 from smear_env.cards import SUITS, cards_in, set_of
@@ -197,7 +199,9 @@ def test_slots_are_an_order_of_the_suits_and_trump_is_the_first(game: str, optio
 
 
 @pytest.mark.parametrize("game", RULES)
-@pytest.mark.parametrize("options", [ALL, ViewOptions(), PLAIN], ids=["all", "default", "plain"])
+@pytest.mark.parametrize(
+    "options", [ALL, ViewOptions(), ViewOptions(estimates=False), PLAIN], ids=["all", "default", "counted", "plain"]
+)
 def test_features_are_in_range_and_never_too_many(game: str, options: ViewOptions) -> None:
     rules = RULES[game]
     eye = Eye(rules, options)
@@ -479,7 +483,19 @@ def test_worth_goes_up_with_the_hand() -> None:
     assert slots[SUITS.index("H")] == 0 and slots[SUITS.index("D")] == 1
 
 
+SEEN = {"schmier": 3297474024, "four_point": 401969371}
+
+
+@pytest.mark.parametrize("game", SEEN)
+def test_what_networks_have_learned_to_read_means_the_same(game: str) -> None:
+    """Another meaning under the same number would spoil every network that was trained: it needs another SCHEMA."""
+    eye, digest = Eye(GAMES[game]), 0
+    for position in positions(GAMES[game], 1000, seed=10, every=3):
+        digest = zlib.crc32(repr(eye(position.observation, position.mask)).encode(), digest)
+    assert (SCHEMA, digest) == (2, SEEN[game]), "raise SCHEMA, and train the shipped players anew"
+
+
 def test_rules_that_differ_in_shape_have_other_features() -> None:
-    for options in (ALL, ViewOptions(), PLAIN):
+    for options in (ALL, ViewOptions(), ViewOptions(estimates=False), PLAIN):
         assert len({make_view_layout(rules, options).tobytes() for rules in RULES.values()}) == len(RULES)
     assert num_features(make_rules("schmier", target=11), ALL) == num_features(PRESETS["schmier"], ALL)

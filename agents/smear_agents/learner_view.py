@@ -52,11 +52,13 @@ class ViewOptions:
         helpers: also show what a player can work out: which cards beat the table, which cannot be beaten, trumps
             still out, what the bidder still needs, what the hand is worth.
         scores: also show what each team lacks to the target, for play that depends on the score.
+        estimates: with helpers, also show what `club` expects of each card, and who may hold the trumps.
     """
 
     canonical_suits: bool = True
     helpers: bool = True
     scores: bool = False
+    estimates: bool = True
 
 
 class Block(NamedTuple):
@@ -101,7 +103,11 @@ BLOCKS = (
     _helper("after", lambda r: r.players, "how many seats play to this trick after me"),
     _helper("on_table", lambda r: len(TABLE_STEPS), "card points on the table"),
     _helper("trumps_out", lambda r: MOST_TRUMPS, "how many trumps are unseen"),
-    _helper("shares", lambda r: (r.players - 1) * len(SHARE_STEPS), "how likely each other seat holds an unseen trump"),
+    Block(
+        "shares",
+        lambda r, o: (r.players - 1) * len(SHARE_STEPS) if o.helpers and o.estimates else 0,
+        "how likely each other seat holds an unseen trump",
+    ),
     _helper("need", lambda r: r.max_bid + 1, "points that the bidder's side still needs, one feature each"),
 )
 
@@ -112,9 +118,9 @@ TAKES, LATER, BEHIND = 42, 49, 55
 NUM_CARD_FEATURES = 61
 """What is said of a card that may be chosen: its rank, plain or trump; how many unseen cards of its suit are stronger
 (0, 1, 2, more) and weaker (0, 1 or 2, more); that it would take the trick; that it is of the suit led; how many cards
-of its suit are in the hand (1, 2, more); that it is the highest of them; the lowest. In the play also, as `club`
-estimates it: the chance that one's own team takes the trick with it, that it takes a later trick if it is kept, and how
-much less than the best card it brings, in points; each in steps."""
+of its suit are in the hand (1, 2, more); that it is the highest of them; the lowest. In the play also, with estimates:
+the chance that one's own team takes the trick with it, that it takes a later trick if it is kept, and how much less
+than the best card it brings, in points; each in steps."""
 MOST_CARD_FEATURES = 11
 """No card has more of them."""
 TAKES_STEPS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
@@ -127,7 +133,8 @@ VIEW_LAYOUT = np.dtype(
     (
         np.record,
         np.dtype(
-            [(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8"), ("canonical", "i8"), ("helpers", "i8")]
+            [(block.name, "i8", 2) for block in BLOCKS]
+            + [(name, "i8") for name in ("length", "canonical", "helpers", "estimates")]
         ),
     )
 )
@@ -155,6 +162,7 @@ def make_view_layout(rules: GameRules, options: ViewOptions) -> np.ndarray:
         begin += width
     layout["length"] = begin
     layout["canonical"], layout["helpers"] = options.canonical_suits, options.helpers
+    layout["estimates"] = options.helpers and options.estimates
     layout.setflags(write=False)
     return layout
 
@@ -384,7 +392,7 @@ def see(
             see_hand(view, mask, t, o, s)
             see_table(view, t, o, s)
             if which(view, o.leader[0], o.leader[1]) != NOBODY:
-                if s.trump != NOBODY:
+                if v.estimates and s.trump != NOBODY:
                     guess_hands(view, t, o, s)
                 n = see_trick(t, v, s, slots, out, n)
     return n
@@ -413,7 +421,7 @@ def see_trick(t: Tables, v: ViewLayout, s: Sight, slots: np.ndarray, out: np.nda
         stake += t.card_points[lowest(cards)]
         cards &= cards - 1
     n = add_steps(float(stake), TABLE_STEPS, v.on_table[0], out, n)
-    if s.trump != NOBODY:
+    if v.estimates and s.trump != NOBODY:
         for k in range(1, t.players):
             n = add_steps(s.trump_share[k], SHARE_STEPS, v.shares[0] + (k - 1) * len(SHARE_STEPS), out, n)
     if s.trump != NOBODY and s.bidder != NOBODY:
@@ -472,8 +480,8 @@ def describe_cards(
     n = 0
     if not v.helpers or group_of(view, mask, o) == BIDDING:
         return n
-    plays = s.trump != NOBODY and which(view, o.leader[0], o.leader[1]) != NOBODY
-    most = estimate(t, h, s, sums) if plays else 0.0
+    has_sums = v.estimates and s.trump != NOBODY and which(view, o.leader[0], o.leader[1]) != NOBODY
+    most = estimate(t, h, s, sums) if has_sums else 0.0
     cards = s.legal
     while cards != 0:
         card = lowest(cards)
@@ -508,7 +516,7 @@ def describe_cards(
         if s.led != NOBODY and suit == s.led:
             out[n] = base + FOLLOWS
             n += 1
-        if plays:
+        if has_sums:
             out[n] = base + TAKES + step_of(sums[card, 0], TAKES_STEPS)
             out[n + 1] = base + LATER + step_of(wins_later(card, t, h, s), LATER_STEPS)
             out[n + 2] = base + BEHIND + step_of(most - sums[card, 1], BEHIND_STEPS)
