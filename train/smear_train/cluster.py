@@ -56,7 +56,7 @@ def play_chunks(plan: Plan, ranges: list[Range], address: str) -> Generator[tupl
     import ray
     from ray.exceptions import RayError
 
-    with _connected(address):
+    with connected(address):
         waiting: dict[Any, Range] = {}
         upcoming = iter(ranges)
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(_play_chunk)
@@ -83,8 +83,12 @@ def play_chunks(plan: Plan, ranges: list[Range], address: str) -> Generator[tupl
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[None]:
-    """A connection to the cluster, or the one that there is."""
+def connected(address: str) -> Iterator[None]:
+    """A connection to a cluster for some time; if there is one already, that one, and it stays.
+
+    Raises:
+        RuntimeError: the cluster cannot be reached.
+    """
     import ray
 
     if ray.is_initialized():

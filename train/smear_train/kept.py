@@ -109,7 +109,7 @@ def read_tally(path: Path) -> Tally:
     Raises:
         OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile: there is none, or it is damaged.
     """
-    with np.load(path, allow_pickle=False) as stored:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {part.name: stored[part.name] for part in fields(Tally)}
     faults = msgspec.json.decode(arrays.pop("faults").tobytes(), type=list[dict[str, int]])
     return Tally(**arrays, faults=[Counter(counts) for counts in faults])

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,11 @@ def run(
         base, a=with_bidder(agent, protocol.common_bidder), b=with_bidder(strongest, protocol.common_bidder)
     )
     setups["games"] = replace(base, b=strongest, deals=max(1, round(share * protocol.games)), episode="game")
-    results = {
-        what: document(evaluate(setup, workers, progress(what), keep=keep, ray=ray)) for what, setup in setups.items()
-    }
+    with _connection(ray):
+        results = {
+            what: document(evaluate(setup, workers, progress(what), keep=keep, ray=ray))
+            for what, setup in setups.items()
+        }
     main = results[f"against {strongest}"]
     spent = main["ms_per_decision_a"]
     return {
@@ -118,6 +121,15 @@ def run(
             + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
+
+
+def _connection(ray: str | None) -> AbstractContextManager[None]:
+    """One connection for all matches, so that the processes of the nodes serve them all."""
+    if ray is None:
+        return nullcontext()
+    from smear_train.cluster import connected
+
+    return connected(ray)
 
 
 def with_bidder(agent: str, bidder: str) -> str:
