@@ -16,7 +16,7 @@ from smear_train.match import merge, play
 
 pytestmark = pytest.mark.jit
 
-SETUP = Setup(PRESETS["four_point"], "greedy", "random", 160, seed=6)
+SETUP = Setup(PRESETS["four_point"], "greedy", "random", 64, seed=6)
 
 
 def without_times(result: dict[str, Any]) -> Any:
@@ -53,23 +53,23 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, played: list[tuple[i
     alone = without_times(document(evaluate(SETUP)))
     played.clear()
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SETUP, progress=stop_after(50), keep=tmp_path)
-    assert len(files_in(tmp_path)) == len(played) == 10  # of 5 deals each
+        evaluate(SETUP, progress=stop_after(24), keep=tmp_path)
+    assert len(files_in(tmp_path)) == len(played) == 6  # of 4 deals each
     told: list[int] = []
     assert without_times(document(evaluate(SETUP, progress=told.append, keep=tmp_path))) == alone
-    assert len(set(played)) == len(played) == 32
-    assert told == list(range(55, 161, 5))
+    assert len(set(played)) == len(played) == 16
+    assert told == list(range(28, 65, 4))
     told.clear()
     assert without_times(document(evaluate(SETUP, progress=told.append, keep=tmp_path))) == alone
-    assert len(played) == 32 and told == [160]
+    assert len(played) == 16 and told == [64]
 
 
 def test_with_other_workers_too(tmp_path: Path) -> None:
     alone = without_times(document(evaluate(SETUP)))
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SETUP, 2, stop_after(50), "fork", tmp_path)
+        evaluate(SETUP, 2, stop_after(24), "fork", tmp_path)
     kept_files = files_in(tmp_path)
-    assert len(kept_files) == 10
+    assert len(kept_files) == 6
     assert without_times(document(evaluate(SETUP, 3, start_method="fork", keep=tmp_path))) == alone
     assert kept_files.items() <= files_in(tmp_path).items()
 
@@ -102,11 +102,11 @@ def test_other_runs_in_the_same_folder_are_left_alone(
     others = [SETUP, replace(SETUP, seed=7), replace(SETUP, b="greedy"), replace(SETUP, rotations="one")]
     for number, setup in enumerate(others, start=1):
         evaluate(setup, keep=tmp_path)
-        assert len(played) == 32 * number
+        assert len(played) == 16 * number
     versions = kept.versions() | {"sources": "0" * 16}
     monkeypatch.setattr(kept, "versions", lambda: versions)
     evaluate(SETUP, keep=tmp_path)
-    assert len(played) == 32 * 5
+    assert len(played) == 16 * 5
 
 
 def test_a_checkpoint_that_was_trained_further_is_another_player(tmp_path: Path) -> None:

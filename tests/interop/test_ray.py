@@ -23,10 +23,8 @@ from smear_agents.network import policy_shape  # noqa: E402
 from smear_agents.neural import SCHEMA, policy_names  # noqa: E402
 from smear_env import PRESETS, __version__  # noqa: E402
 from smear_train import cluster as smear_cluster  # noqa: E402
-from smear_train import tournament  # noqa: E402
 from smear_train.cli import main  # noqa: E402
 from smear_train.evaluate import Setup, document, evaluate  # noqa: E402
-from smear_train.tournament import Contest, hold  # noqa: E402
 
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("default")]
 
@@ -145,10 +143,14 @@ def test_what_a_stopped_run_has_played_is_not_played_again(cluster: Any, tmp_pat
     assert without_times(document(again)) == without_times(document(evaluate(setup)))
 
 
-def test_the_work_of_a_lost_node_is_done_again(cluster: Any, folder: Path) -> None:
+def test_the_work_of_a_lost_node_is_done_again(
+    cluster: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A node that hangs in the middle of a chunk is taken away; without its chunk there would be no result."""
-    contest = Contest(PRESETS["four_point"], ("cluster_players:HangsOnce", "greedy"), 320, time_limit=900.0)
-    alone = hold(contest)
+    words = (
+        "tournament --agents cluster_players:HangsOnce,greedy --game four_point --deals 320 --time-limit 900".split()
+    )
+    alone = printed(capsys, words, 0)
     removed = []
 
     def remove() -> None:
@@ -161,12 +163,10 @@ def test_the_work_of_a_lost_node_is_done_again(cluster: Any, folder: Path) -> No
 
     remover = threading.Thread(target=remove, daemon=True)
     remover.start()
-    told: list[int] = []
-    spread = hold(contest, progress=told.append, ray=cluster.address)
+    assert printed(capsys, [*words, "--ray", cluster.address, "--keep", str(tmp_path)], 0) == alone
     remover.join(30)
     assert len(removed) == 1
-    assert told[-1] == 320 and len(told) == len(set(told)) == 32
-    assert without_times(tournament.document(spread)) == without_times(tournament.document(alone))
+    assert len(list(tmp_path.rglob("*.npz"))) == 32  # each chunk once
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ tasks bring all that they need, checkpoints included, but for the packages and a
 
 import copy
 import logging
+import os
 import socket
 import sys
 import tempfile
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from smear_agents.phased import parse_parts
-from smear_train.console import error_line
+from smear_train.asking import has_own_process
+from smear_train.console import error_line, shows_live
 from smear_train.kept import checkpoints, versions
 from smear_train.match import Plan, Range, Tables, Tally
 
@@ -95,6 +97,8 @@ def connected(address: str) -> Iterator[None]:
         yield
         return
     host, _, port = address.rpartition(":")
+    if not shows_live(sys.stderr):
+        os.environ.setdefault("RAY_COLOR_PREFIX", "0")  # or its messages have control codes in a log, too
     try:
         if host:
             socket.create_connection((host.strip("[]"), int(port)), REACH_LIMIT).close()
@@ -147,7 +151,7 @@ class _Job:
 
 
 class _Seated:
-    """The players of a job in a process of a node; those of checkpoints play from files of its own."""
+    """The players of a job in a process of a node; those of checkpoints are read from files of its own."""
 
     def __init__(self, job: _Job) -> None:
         self.job = job
@@ -159,6 +163,10 @@ class _Seated:
             paths[path] = str(file)
         players = tuple(_moved(player, paths) for player in job.plan.players)
         self.tables = Tables(replace(job.plan, players=players))
+        if not any(has_own_process(player, job.plan.time_limit) for player in job.plan.players):
+            # They have been read. Only a player with a process of its own is perhaps made again, and reads them again.
+            # Ray ends its processes without a farewell, so what is not removed now may stay.
+            self._folder.cleanup()
 
     def close(self) -> None:
         self.tables.close()

@@ -3,7 +3,9 @@
 import argparse
 import json
 import shlex
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,11 @@ def _where(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"keep": Path(arguments.keep) if arguments.keep else None, "ray": arguments.ray}
 
 
+def _results_alone(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Keeps Ray's messages, such as of a lost node, out of the results: it would print them to stdout."""
+    return redirect_stdout(sys.stderr) if arguments.ray is not None else nullcontext()
+
+
 def _shared(arguments: argparse.Namespace) -> dict[str, Any]:
     """What an evaluation and a tournament are both told."""
     return {
@@ -161,7 +168,8 @@ def _eval(arguments: argparse.Namespace) -> int:
             **shared,
         )
         progress = Progress(arguments.deals, "deals", arguments.quiet)
-        evaluation = evaluate(setup, arguments.workers, progress, **_where(arguments))
+        with _results_alone(arguments):
+            evaluation = evaluate(setup, arguments.workers, progress, **_where(arguments))
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(evaluation)
@@ -179,14 +187,15 @@ def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
         raise UsageError("--protocol takes one agent, and names the game itself: smear eval --protocol schmier greedy")
     try:
         protocol = load_protocol(arguments.protocol)
-        result = run(
-            protocol,
-            arguments.agents[0],
-            deals,
-            arguments.workers,
-            lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
-            **_where(arguments),
-        )
+        with _results_alone(arguments):
+            result = run(
+                protocol,
+                arguments.agents[0],
+                deals,
+                arguments.workers,
+                lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
+                **_where(arguments),
+            )
     except ValueError as error:
         raise UsageError(str(error)) from error
     result["command"] = f"smear eval --protocol {shlex.quote(arguments.protocol)} {shlex.quote(arguments.agents[0])}"
@@ -260,7 +269,8 @@ def _tournament(arguments: argparse.Namespace) -> int:
     try:
         contest = Contest(agents=tuple(arguments.agents.split(",")), allow_cheaters=arguments.allow_cheaters, **shared)
         progress = Progress(arguments.deals, "deals", arguments.quiet)
-        standings = hold(contest, arguments.workers, progress, **_where(arguments))
+        with _results_alone(arguments):
+            standings = hold(contest, arguments.workers, progress, **_where(arguments))
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(standings)
