@@ -163,7 +163,7 @@ class _Seated:
             paths[path] = str(file)
         players = tuple(_moved(player, paths) for player in job.plan.players)
         self.tables = Tables(replace(job.plan, players=players))
-        if not any(has_own_process(player, job.plan.time_limit) for player in job.plan.players):
+        if not paths or not any(has_own_process(player, job.plan.time_limit) for player in job.plan.players):
             # They have been read. Only a player with a process of its own is perhaps made again, and reads them again.
             # Ray ends its processes without a farewell, so what is not removed now may stay.
             self._folder.cleanup()
