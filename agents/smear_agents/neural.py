@@ -75,6 +75,22 @@ def read_network(path: str | Path) -> Network:
     """
     from safetensors import SafetensorError, safe_open
 
+    file = checkpoint_file(path)
+    try:
+        with safe_open(file, framework="np") as tensors:
+            data = json.loads((tensors.metadata() or {})["smear"])
+            check_version(file, data)
+            return make_network(data, [tensors.get_tensor(name) for name in policy_names(data)])
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise CheckpointError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
+
+
+def checkpoint_file(path: str | Path) -> Path:
+    """The file of a checkpoint, or of the one of a training run that plays.
+
+    Raises:
+        ValueError: no such file.
+    """
     file = Path(path)
     if file.is_dir():
         names = [name for name in ("best", "last") if (file / "ckpt" / f"{name}.safetensors").is_file()]
@@ -83,13 +99,7 @@ def read_network(path: str | Path) -> Network:
         file = file / "ckpt" / f"{names[0]}.safetensors"
     if not file.is_file():
         raise ValueError(f"there is no checkpoint {path}")
-    try:
-        with safe_open(file, framework="np") as tensors:
-            data = json.loads((tensors.metadata() or {})["smear"])
-            check_version(file, data)
-            return make_network(data, [tensors.get_tensor(name) for name in policy_names(data)])
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise CheckpointError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
+    return file
 
 
 def check_version(file: Path, data: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Player:
     def __init__(self, name: str, rules: GameRules, seed: int, time_limit: float | None = None) -> None:
         self.name = name
         self._caller: _Child | _Local
-        if is_foreign(name) or time_limit is not None:
+        if has_own_process(name, time_limit):
             self._caller = _Child(name, rules, seed, time_limit or TIME_LIMIT)
         else:
             self._caller = _Local(name, rules, seed)
@@ -132,6 +132,11 @@ def is_foreign(name: str) -> bool:
     """Whether an agent, or a part of it, is none of smear_agents'."""
     agents = [part.partition("=")[2] for part in name.split("+")] if "=" in name else [name]
     return any(":" in agent and agent.partition(":")[0] not in AGENTS for agent in agents)
+
+
+def has_own_process(name: str, time_limit: float | None) -> bool:
+    """Whether a player of that name and limit lives in a process of its own."""
+    return is_foreign(name) or time_limit is not None
 
 
 class _Local:
