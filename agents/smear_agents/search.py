@@ -37,8 +37,10 @@ EXACT_TRICKS = {2: 4, 3: 2}
 Of three teams exact play takes two for one side, so playing on as `club` does is the better guess, and the faster.
 """
 
-SUM, GAIN, SQUARE = range(3)
-"""Rows of what is summed up for each action."""
+SUM, GAIN, SPREAD, SQUARE, WEIGHT, WEIGHTS_SQUARED = range(6)
+"""Rows of what is summed up for each action: see `weigh_actions`."""
+
+ROWS = 6
 
 DOUBT = 0.7
 """Standard errors by which an action has to be ahead of what club does. Without it the luckiest action is taken."""
@@ -88,7 +90,7 @@ class PimcAgent(SearchAgent):
         super().__init__(rules, seed)
         self.num_worlds = worlds
         self._exact_tricks = EXACT_TRICKS[rules.teams]
-        self._totals = np.zeros((3, NUM_ACTIONS))
+        self._totals = np.zeros((ROWS, NUM_ACTIONS))
 
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""
@@ -107,10 +109,8 @@ class PimcAgent(SearchAgent):
             self._kit.tried[legal] = True
             self._totals[:] = 0
             one, exact_tricks = games[i : i + 1], self._exact_tricks
-            found = weigh_actions(
-                self._kit, one, seats[i], state, legal[0], self.num_worlds, exact_tricks, self._totals
-            )
-            scale = max(found, 1) * (self.rules.teams - 1)
+            weigh_actions(self._kit, one, seats[i], state, legal[0], self.num_worlds, exact_tricks, self._totals)
+            scale = (self._totals[WEIGHT, legal[0]] or 1.0) * (self.rules.teams - 1)
             weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal})
         return weighed
 
@@ -207,25 +207,38 @@ def weigh_actions(
     num_worlds: int,
     exact_tricks: int,
     totals: np.ndarray,
-) -> int:
-    """Adds up over worlds what each action that is tried comes to; returns how many worlds there were.
+) -> None:
+    """Adds up over worlds what each action v that is tried comes to, each world times its weight w.
 
-    totals[SUM] is that, totals[GAIN] what it gains over the usual action, totals[SQUARE] the squares of those gains.
+    totals[SUM] is w v, with the gain g of v over the usual action totals[GAIN] w g, totals[SPREAD] w w g,
+    totals[SQUARE] w w g g; totals[WEIGHT] w, totals[WEIGHTS_SQUARED] w w.
     """
-    found = 0
     for _ in range(num_worlds):
         state = advance(state)
-        if not find_world(k, hidden, seat, mix(state)):
+        w = find_world(k, hidden, seat, mix(state))
+        if w == 0.0:
             continue
-        found += 1
         weigh_world(k, exact_tricks)
         for action in range(NUM_ACTIONS):
             if k.tried[action]:
                 gain = k.values[action] - k.values[usual]
-                totals[SUM, action] += k.values[action]
-                totals[GAIN, action] += gain
-                totals[SQUARE, action] += gain * gain
-    return found
+                totals[SUM, action] += w * k.values[action]
+                totals[GAIN, action] += w * gain
+                totals[SPREAD, action] += w * w * gain
+                totals[SQUARE, action] += w * w * gain * gain
+                totals[WEIGHT, action] += w
+                totals[WEIGHTS_SQUARED, action] += w * w
+
+
+@kernel
+def gains_beyond_doubt(totals: np.ndarray, action: int) -> bool:
+    """Whether an action gains over the usual one by `DOUBT` standard errors of the weighted mean, or more."""
+    weight = totals[WEIGHT, action]
+    mean = totals[GAIN, action] / weight
+    square = (
+        totals[SQUARE, action] - 2.0 * mean * totals[SPREAD, action] + mean * mean * totals[WEIGHTS_SQUARED, action]
+    )
+    return mean > DOUBT * np.sqrt(max(square, 0.0)) / weight
 
 
 @kernel
@@ -245,17 +258,15 @@ def searched_action(
     if k.tried.sum() == 1:
         return usual
     totals[:] = 0
-    found = weigh_actions(k, hidden, seat, state, usual, num_worlds, exact_tricks, totals)
+    weigh_actions(k, hidden, seat, state, usual, num_worlds, exact_tricks, totals)
     rival = best_of(hidden[0], totals[GAIN], usual)
     if rival == usual:
         return usual
     k.tried[:] = False
     k.tried[usual], k.tried[rival] = True, True
     state = mix(state + np.uint64(1))
-    found += weigh_actions(k, hidden, seat, state, usual, SECOND_LOOK * num_worlds, exact_tricks, totals)
-    mean = totals[GAIN, rival] / found
-    spread = max(totals[SQUARE, rival] / found - mean * mean, 0.0)
-    return rival if mean > DOUBT * np.sqrt(spread / found) else usual
+    weigh_actions(k, hidden, seat, state, usual, SECOND_LOOK * num_worlds, exact_tricks, totals)
+    return rival if gains_beyond_doubt(totals, rival) else usual
 
 
 @kernel
@@ -431,7 +442,7 @@ def ismcts_actions(
         size, state = 1, states[i]
         for _ in range(tree.size - 1):
             state = advance(state)
-            if find_world(k, games[i : i + 1], seats[i], mix(state)):
+            if find_world(k, games[i : i + 1], seats[i], mix(state)) > 0.0:
                 state = advance(state)
                 size = grow(k, tree, size, seats[i], state)
         usual = child_for(tree, 0, actions[i])

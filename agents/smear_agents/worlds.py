@@ -12,7 +12,7 @@ from numba.extending import overload
 from smear_agents._jit import kernel
 from smear_agents.club import SIGHT, ClubAgent, club_action
 from smear_agents.learner_view import slot_action
-from smear_agents.network import ARGMAX, Network, choose, look, think, uniform
+from smear_agents.network import ARGMAX, Network, choose, look, think
 from smear_agents.two_sides import new_memory
 from smear_env import GameRules
 from smear_env._jit import JIT, buffer_of, int64
@@ -27,9 +27,6 @@ from smear_env.state import Game, new_games
 
 CANDIDATES = 5
 """Deals of the hidden cards of which club takes the one that explains the bids, the trump and the exchange best."""
-
-NETWORK_CANDIDATES = 8
-"""Deals of the hidden cards of which a network takes one, with odds as they explain all that was done."""
 
 ERRORS = 0.05
 """Share of the others' actions that a network takes to be anything at all, so that no deal is ruled out by one deed."""
@@ -116,7 +113,7 @@ def network_kit(network: Network) -> NetworkKit:
     """A kit with which a network plays on, by the rules that it plays."""
     return NetworkKit(
         **_common(network.rules),
-        candidates=NETWORK_CANDIDATES,
+        candidates=1,
         desk=network.desk,
         weights=network.weights,
         shares=np.zeros(NUM_ACTIONS),
@@ -221,15 +218,15 @@ def network_surprise(k: NetworkKit, w: Game, g: Game, action: int) -> float:
 
 
 @kernel
-def club_luck(k: ClubKit, state: np.uint64) -> float:
-    """Club takes the deal with the fewest surprises."""
-    return 0.0
+def club_weight(k: ClubKit, surprises: float) -> float:
+    """To club, which takes the deal with the fewest surprises of a few, all of those count alike."""
+    return 1.0
 
 
 @kernel
-def network_luck(k: NetworkKit, state: np.uint64) -> float:
-    """What makes the deal with the least surprise, less this, one drawn with odds as they are probable (Gumbel)."""
-    return -np.log(-np.log(max(uniform(state), 1e-300)))
+def network_weight(k: NetworkKit, surprises: float) -> float:
+    """To a network, a deal counts as much as what the others did was probable in it (importance sampling)."""
+    return np.exp(-surprises)
 
 
 @kernel
@@ -266,8 +263,8 @@ choice = by_kit(network_choice, club_choice)
 """(k, g): what the player of the kit does in a game, for the seat to move."""
 surprise = by_kit(network_surprise, club_surprise)
 """(k, w, g, action): how much it is surprised by what was done in g, in w, later in the same deal."""
-luck = by_kit(network_luck, club_luck)
-"""(k, state): what is taken off the surprises of one deal of the hidden cards, by chance."""
+weight = by_kit(network_weight, club_weight)
+"""(k, surprises): how much a deal of the hidden cards counts, after such surprises."""
 consider = by_kit(network_tries, club_tries)
 """(k, g): marks in k.tried which legal actions are looked into."""
 
@@ -333,22 +330,24 @@ def surprises(k: Kit, seat: int, most: float) -> float:
 
 
 @kernel
-def find_world(k: Kit, hidden: np.ndarray, seat: int, state: np.uint64) -> bool:
-    """Deals the hidden cards anew into worlds[0]: of a few such deals one that explains well what others did."""
+def find_world(k: Kit, hidden: np.ndarray, seat: int, state: np.uint64) -> float:
+    """Deals the hidden cards anew into worlds[0], and returns how much that counts; 0 if it could not be done.
+
+    Of as many such deals as there are candidates it is the one that explains best what the others did.
+    """
     fewest = MOST_SURPRISES
     for _ in range(k.candidates):
         state = advance(state)
         if not resample_game(hidden, k.tables, seat, mix(state), k.worlds[:1]):
             continue
-        chance = luck(k, mix(state + np.uint64(1)))
-        found = surprises(k, seat, fewest + chance) - chance
+        found = surprises(k, seat, fewest)
         if found < fewest:
             fewest = found
             k.worlds[3] = k.worlds[0]
             if fewest == 0.0:
                 break
     k.worlds[0] = k.worlds[3]
-    return fewest < MOST_SURPRISES
+    return weight(k, fewest) if fewest < MOST_SURPRISES else 0.0
 
 
 @kernel
