@@ -34,8 +34,8 @@ ERRORS = 0.05
 TRUST = {2: 0.25, 3: 0.1}
 """Power of those probabilities by which deals count for a network, by the number of teams.
 
-With all of it (1) one deal in a hundred would count for all others in Schmier, where throws say much about hands. Judged
-by how well 400 deals tell who holds which card (Brier score), against deals that all count alike.
+With all of it (1) one deal in a hundred would count for all others in Schmier, where throws say much about hands.
+Chosen by how well 400 deals tell who holds which card (Brier score).
 """
 
 UNLIKELY = 0.01
