@@ -148,6 +148,15 @@ def test_shares_are_probabilities_of_which_the_choice_has_the_highest(game: str)
         assert max(shares, key=lambda action: shares[action]) == agent.act(observation, mask)
 
 
+def test_cards_say_what_the_files_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
+    import generate
+
+    assert {path.stem for path in generate.cards()} == set(GAMES)
+    for path, text in generate.cards().items():
+        assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
 # --- Export ------------------------------------------------------------------------------------------------------
 
 

@@ -5,16 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-import torch
-
-from smear_agents.neural import SCHEMA, checkpoint_file, policy_names
-from smear_train.learning.run_folder import DATA, CheckpointError, read_checkpoint
+from smear_agents.neural import SCHEMA, CheckpointError, checkpoint_file, policy_names
 
 KEPT = ("game", "rules", "view", "hidden", "update", "decisions", "seconds", "best_response_to")
 """Of the data of a checkpoint."""
 
-ABOUT_RUN = ("seed", "command", "platform", "cores", "commit", "python", "numpy", "numba", "torch")
+ABOUT_RUN = ("seed", "command", "cores", "commit", "python", "numpy", "numba", "torch")
 """Of `env.json` of its run."""
 
 
@@ -37,6 +33,12 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
         ValueError: no such checkpoint, or a name that would not be taken for a player.
         OSError: the file cannot be written.
     """
+    # Not at the head: the documentation is written with the digest below, where torch need not be installed.
+    import safetensors.torch
+    import torch
+
+    from smear_train.learning.run_folder import DATA, read_checkpoint
+
     path, file = checkpoint_file(source), Path(file)
     if file.suffix != ".safetensors":
         raise ValueError(f"{file} would not be taken for a player; its name has to end in .safetensors")
