@@ -179,8 +179,9 @@ def card(path: Path) -> str:
         if result["game"] == data["game"] and any(own.fullmatch(result[side]) for side in "ab")
     ]
     parts = [
-        f"# {name}\n\nA policy network, shipped in the package. `make docs` writes this page from its file, the log of its "
-        "run and the documents in [docs/results](../results). How such a player is made: [training](../training.md).\n",
+        f"# {name}\n\nA policy network, shipped in the package. `make docs` writes this page from its file, the log of "
+        "its run and the documents in [docs/results](../results). How such players are made: "
+        "[training](../training.md).\n",
         about_player(data),
         "## Results\n\nPoints of A's teams less those of B's, with the 95% interval by bootstrap over deals that were "
         "never trained on. Milliseconds are those of A and B.\n",
