@@ -1,8 +1,10 @@
 """Players that search: they deal the hidden cards anew, again and again, and see what each action comes to.
 
 `pimc` (determinized search; Levy 1989, Ginsberg 2001) takes the mean over such deals of what an action comes to: by
-exact play once few enough tricks are left, before that by playing on as `club` does. `ismcts` (Cowling, Powley and
-Whitehouse 2012) grows one tree over all of them. `cheater` looks at the cards: no player, but a bound for them.
+exact play once few enough tricks are left, before that by playing on as `club` does. A network that searches takes it
+by playing on as itself, at all seats, which is one step of improving its policy (Tesauro and Galperin 1996). `ismcts`
+(Cowling, Powley and Whitehouse 2012) grows one tree over all of them. `cheater` looks at the cards: no player, but a
+bound for them.
 """
 
 import numpy as np
@@ -43,10 +45,13 @@ SUM, GAIN, SPREAD, SQUARE, WEIGHT, WEIGHTS_SQUARED = range(6)
 ROWS = 6
 
 DOUBT = 0.7
-"""Standard errors by which an action has to be ahead of what club does. Without it the luckiest action is taken."""
+"""Standard errors by which an action has to be ahead of the usual one: what the player that plays on would do itself.
+
+Without it the luckiest action is taken.
+"""
 
 SECOND_LOOK = 3
-"""An action that looks better than club's is compared with that in so many times as many deals more."""
+"""An action that looks better than the usual one is compared with that in so many times as many deals more."""
 
 
 class SearchAgent(GameAgent):
