@@ -116,7 +116,7 @@ class PimcAgent(SearchAgent):
             one, exact_tricks = games[i : i + 1], self._exact_tricks
             weigh_actions(self._kit, one, seats[i], state, legal[0], self.num_worlds, exact_tricks, self._totals)
             scale = (self._totals[WEIGHT, legal[0]] or 1.0) * (self.rules.teams - 1)
-            weighed.append({action: float(self._totals[SUM, action]) / scale for action in legal})
+            weighed.append({action: float(self._totals[SUM, action] / scale) for action in legal})
         return weighed
 
 
