@@ -295,15 +295,15 @@ class Network:
                 f"given: {weights.shape}"
             )
         self.weights = np.ascontiguousarray(weights, np.float32)
-        self._desk = make_desk(rules, options, self.shape.sizes)
+        self.desk = make_desk(rules, options, self.shape.sizes)
 
     def actions(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """The action that it thinks best for each row, (N,) int64; observations (N, D), masks (N, 70)."""
         actions = np.empty(len(observations), np.int64)
-        network_actions(observations, action_masks, self._desk, self.weights, actions)
+        network_actions(observations, action_masks, self.desk, self.weights, actions)
         return actions
 
     def outputs(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
         """Its outputs (70,) for one view, by action: logits, or values if it was trained to value actions."""
         self.actions(observation[None], action_mask[None])
-        return self._desk.outputs[[slot_action(action, self._desk.slots) for action in range(NUM_ACTIONS)]]
+        return self.desk.outputs[[slot_action(action, self.desk.slots) for action in range(NUM_ACTIONS)]]

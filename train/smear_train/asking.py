@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from smear_agents import AGENTS, Agent, GameAgent, decide, game_sight, make_agent, seat_seed
+from smear_agents import Agent, GameAgent, decide, game_sight, is_foreign, make_agent, seat_seed
 from smear_env import GameRules, Games
 from smear_env.actions import NUM_ACTIONS
 from smear_train.console import error_line
@@ -126,12 +126,6 @@ def sees_all(agent: Agent) -> bool:
 def single_decision(agent: Agent, games: Games) -> int:
     """What an agent does in a batch of one game, legal or not; whatever it raises, or TypeError for no whole number."""
     return operator.index(np.asarray(decide(agent, games, np.zeros(1, np.int64))).reshape(1)[0])
-
-
-def is_foreign(name: str) -> bool:
-    """Whether an agent, or a part of it, is none of smear_agents'."""
-    agents = [part.partition("=")[2] for part in name.split("+")] if "=" in name else [name]
-    return any(":" in agent and agent.partition(":")[0] not in AGENTS for agent in agents)
 
 
 def has_own_process(name: str, time_limit: float | None) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from smear_agents.phased import parse_parts
+from smear_agents.registry import split_search
 from smear_train.asking import has_own_process
 from smear_train.console import error_line, shows_live
 from smear_train.kept import checkpoints, versions
@@ -175,9 +176,12 @@ class _Seated:
 
 def _moved(player: str, paths: dict[str, str]) -> str:
     """The name of a player with the paths of its checkpoints replaced by others."""
-    if player in paths or not paths or "=" not in player:
-        return paths.get(player, player)
-    return "+".join(f"{part}={paths.get(agent, agent)}" for part, agent in parse_parts(player).items())
+    path, search = split_search(player)
+    if path in paths:
+        return paths[path] + search
+    if not paths or "=" not in player:
+        return player
+    return "+".join(f"{part}={_moved(agent, paths)}" for part, agent in parse_parts(player).items())
 
 
 _seated: _Seated | None = None

@@ -20,16 +20,18 @@ import smear_agents
 import smear_env
 from smear_agents.neural import checkpoint_file, is_checkpoint
 from smear_agents.phased import parse_parts
+from smear_agents.registry import split_search
 from smear_train.match import Plan, Range, Tally
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What a result may depend on besides its plan. `sources` is a digest of the packages' own code."""
+    """What a result may depend on besides its plan. `sources` is a digest of the packages' own files."""
     sources = hashlib.sha256()
     for package in (smear_env, smear_agents, sys.modules["smear_train"]):
-        for path in sorted(Path(str(package.__file__)).parent.rglob("*.py")):
-            sources.update(path.read_bytes())
+        for path in sorted(Path(str(package.__file__)).parent.rglob("*.*")):
+            if path.is_file() and path.suffix != ".pyc":
+                sources.update(path.read_bytes())
     return {
         "smear-env": smear_env.__version__,
         "sources": sources.hexdigest()[:16],
@@ -51,7 +53,8 @@ def checkpoints(player: str) -> dict[str, Path]:
     if "=" in player and not Path(player).exists():
         parts = parse_parts(player).values()
         return {path: file for part in parts for path, file in checkpoints(part).items()}
-    return {player: checkpoint_file(player)} if is_checkpoint(player) else {}
+    path, _ = split_search(player)
+    return {path: checkpoint_file(path)} if is_checkpoint(path) else {}
 
 
 class Kept:
