@@ -52,7 +52,7 @@ AGENTS = {
     "ismcts": Entry(IsmctsAgent, "grows one tree over N deals of the hidden cards", "N"),
     "nn": Entry(_shipped, "the network shipped for the game, trained by self-play", "GAME"),
     "nn+search": Entry(
-        _shipped_search, "that network: plays what it might do to the end in N deals it believes in", "N"
+        _shipped_search, "that network, which first plays its options to the end in N deals of the hidden cards", "N"
     ),
     "cheater": Entry(CheaterAgent, "sees all cards: no player, but a bound for the others"),
 }
