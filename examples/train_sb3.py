@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from recipe import Recipe
+from recipe import Recipe, main
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
@@ -15,13 +15,13 @@ TABLES, STEPS = 32, 64
 """Tables side by side, and decisions of each between two updates."""
 
 
-class Player(Recipe):
+class MaskablePPOPlayer(Recipe):
     """MaskablePPO at both seats of a team; SingleSeatEnv has the method `action_masks` that it asks for."""
 
     library = "sb3-contrib"
 
     @classmethod
-    def train(cls, rules: GameRules, decisions: int, seed: int) -> MaskablePPO:
+    def train(cls, rules: GameRules, decisions: int, seed: int, folder: Path) -> MaskablePPO:
         """As in `Recipe`."""
         opponents = make_agent("greedy", rules)
         envs = DummyVecEnv(
@@ -49,4 +49,4 @@ class Player(Recipe):
 
 
 if __name__ == "__main__":
-    Player.main(decisions=40_000)
+    main({"maskable_ppo": MaskablePPOPlayer}, decisions=40_000)
