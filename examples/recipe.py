@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
+import torch  # every library here brings it
 
 from smear_agents import Agent, make_agent
 from smear_env import Games, make_rules
