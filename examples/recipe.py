@@ -17,7 +17,7 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch  # every library here brings it
@@ -96,10 +96,14 @@ def main(players: dict[str, type[Recipe]], decisions: int) -> None:
     for name in ("decisions", "deals"):
         if getattr(arguments, name) < 1:
             parser.error(f"--{name} {getattr(arguments, name)} is not allowed; allowed: 1 or more")
-    torch.set_num_threads(1)  # networks as small as these are slower on more, much slower on busy cores
+    # Networks as small as these are slower on more threads, much slower on busy cores. The second is for children.
+    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
     kind, rules, folder = players[arguments.player], make_rules(arguments.game), arguments.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    points(make_agent("greedy", rules), make_agent("random", rules), deals=2)  # compiles the rules before the clock runs
+    points(
+        make_agent("greedy", rules), make_agent("random", rules), deals=2
+    )  # compiles the rules before the clock runs
     began, cpu_began = time.perf_counter(), _cpu_seconds()
     with contextlib.redirect_stdout(sys.stderr):  # some libraries print what they do
         model = kind.train(rules, arguments.decisions, arguments.seed, folder)

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from agilerl.algorithms.ppo import PPO
 from agilerl.rollouts.on_policy import collect_rollouts
-from recipe import Recipe, main
 
+from recipe import Recipe, main
 from smear_agents import make_agent
 from smear_env import SmearVectorEnv
 from smear_env.rules import GameRules

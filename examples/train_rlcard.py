@@ -9,21 +9,21 @@ from rlcard.agents.dmc_agent import DMCTrainer
 from rlcard.agents.dmc_agent.pettingzoo_model import DMCAgentPettingZoo
 from rlcard.agents.pettingzoo_agents import NFSPAgentPettingZoo
 from rlcard.utils import reorganize_pettingzoo, run_game_pettingzoo, set_seed
-from recipe import Recipe, main
 
+from recipe import Recipe, main
 from smear_env.actions import NUM_ACTIONS
 from smear_env.aec import SmearAECEnv
 from smear_env.rules import GameRules
 
 
 class DMCPlayer(Recipe):
-    """Values of legal actions, learned from the results of deals; RLCard trains a network for each seat, this is seat 0's."""
+    """Values of legal actions, learned from the results of deals; of the networks for each seat it plays seat 0's."""
 
     library = "rlcard"
 
     @classmethod
     def train(cls, rules: GameRules, decisions: int, seed: int, folder: Path) -> DMCAgentPettingZoo:
-        """As in `Recipe`; one actor, as several would each get the same copy of the environment and play the same deals."""
+        """As in `Recipe`; one actor: several would get copies of one environment and play the same deals."""
         set_seed(seed)
         env = SmearAECEnv(rules, episode="deal")
         env.reset(seed)
@@ -57,7 +57,9 @@ class DMCPlayer(Recipe):
         space = SmearAECEnv(rules).observation_space("player_0")["observation"]
         agent = DMCAgentPettingZoo(space.shape, (NUM_ACTIONS,), exp_epsilon=0, device="cpu")
         saved = torch.load(folder / "dmc" / "model.tar", map_location="cpu", weights_only=True)
-        agent.net.load_state_dict({name.removeprefix("net."): value for name, value in saved["model_state_dict"][0].items()})
+        agent.net.load_state_dict(
+            {name.removeprefix("net."): value for name, value in saved["model_state_dict"][0].items()}
+        )
         agent.eval()
         return agent
 

@@ -12,8 +12,8 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
-from recipe import Recipe, main
 
+from recipe import Recipe, main
 from smear_env.interop.rllib import rllib_env
 from smear_env.rules import GameRules
 

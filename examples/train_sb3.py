@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-from recipe import Recipe, main
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from recipe import Recipe, main
 from smear_agents import make_agent
 from smear_env import SingleSeatEnv
 from smear_env.rules import GameRules

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from recipe import Recipe, main
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import nn
@@ -14,6 +13,7 @@ from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
+from recipe import Recipe, main
 from smear_env.actions import NUM_ACTIONS
 from smear_env.aec import SmearAECEnv
 from smear_env.observe import block_slice
@@ -34,7 +34,9 @@ class Floats(nn.Module):
 def network(rules: GameRules, outputs: int) -> nn.Sequential:
     """From observations (..., D) to (..., outputs)."""
     size = block_slice(rules, "deals").stop
-    return nn.Sequential(Floats(), nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, outputs))
+    return nn.Sequential(
+        Floats(), nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, outputs)
+    )
 
 
 class PPOPlayer(Recipe):
@@ -64,7 +66,9 @@ class PPOPlayer(Recipe):
         advantages = GAE(gamma=1.0, lmbda=0.95, value_network=critic, average_gae=False)
         advantages.set_keys(value=("seats", "state_value"), **named)
         loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2, entropy_coeff=0.01, normalize_advantage=True)
-        loss.set_keys(value=("seats", "state_value"), action=("seats", "action"), sample_log_prob=("seats", "log_prob"), **named)
+        loss.set_keys(
+            value=("seats", "state_value"), action=("seats", "action"), sample_log_prob=("seats", "log_prob"), **named
+        )
         optimizer = torch.optim.Adam(loss.parameters(), lr=3e-4)
         for batch in Collector(table, actor, frames_per_batch=BATCH, total_frames=decisions):
             with torch.no_grad():
