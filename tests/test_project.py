@@ -292,7 +292,7 @@ def test_the_readme_lists_the_agents() -> None:
 
 
 def test_documents_name_no_path_of_a_machine_and_stand_alone() -> None:
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*"), *ROOT.glob("configs/**/*.toml"), ROOT / "Makefile"]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("configs/**/*.toml"), ROOT / "Makefile"]:
         if path.is_file():
             text = path.read_text(encoding="utf-8")
             assert str(Path.home()) + "/" not in text, path
