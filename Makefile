@@ -19,7 +19,7 @@ PETTINGZOO_126 := pettingzoo==1.26.1
 
 # Other people's libraries: `make test-interop` tests each NAME here, by tests/interop/test_NAME.py, with the extra NAME in
 # an environment of its own, and PINS_NAME in place of what constraints.txt says of the same packages.
-INTEROP := sb3 rllib rlcard torchrl tianshou agilerl
+INTEROP := sb3 rllib rlcard torchrl tianshou agilerl ray
 PINS_rllib := gymnasium==1.2.2
 PINS_tianshou := filelock==3.32.7
 PINS_agilerl := pettingzoo==1.26.1
@@ -145,7 +145,7 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 $(INTEROP:%=.venv-interop-%/.installed): .venv-interop-%/.installed: pyproject.toml constraints.txt Makefile
 	$(call make_venv,.venv-interop-$*,$(PYTHON),PYTHON)
 	$(call pin,.venv-interop-$*,$(PINS_$*))
-	PIP_CONSTRAINT=.venv-interop-$*/constraints.txt .venv-interop-$*/bin/python -m pip install -q -e '.[eval,$*]'
+	PIP_CONSTRAINT=.venv-interop-$*/constraints.txt .venv-interop-$*/bin/python -m pip install -q -e '.[test-core,eval,$*]'
 	@touch $@
 
 # PufferLib may fail: that costs its rows only. -Bsymbolic: else its `step` is found in the C library, which has one.
