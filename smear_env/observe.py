@@ -104,9 +104,8 @@ def make_layout(rules: GameRules) -> np.ndarray:
     for block in BLOCKS:
         layout[block.name] = begin, begin + block.width(rules)
         begin += block.width(rules)
-    layout["length"] = begin
-    if begin - layout["table"][0, 0] < 64 or begin - layout["card_points"][0, 0] < 8:
-        raise ValueError(f"observations of {begin} numbers are too short for how they are written (see write_cards)")
+    # Of small packs it is filled up with zeros, as cards are written 64 numbers at a time (see write_cards).
+    layout["length"] = max(begin, layout["table"][0, 0] + 64, layout["card_points"][0, 0] + 8)
     layout.setflags(write=False)
     return layout
 
@@ -156,26 +155,26 @@ def write_cards(buffer: Buffer, at: int, cards: int, t: Tables) -> None:
 
 @kernel
 def in_pack(cards: int, t: Tables) -> int:
-    """A set of cards numbered as they stand in the pack: without gaps for the ranks that it lacks."""
-    if t.low_rank == 0:
+    """A set of cards numbered as they stand in the pack: without gaps for the ranks and suits that it lacks."""
+    if t.deck_size >= 52:
         return cards
     ranks = 13 - t.low_rank
     suit = (int64(1) << ranks) - 1
     dense = int64(0)
-    for s in range(NUM_SUITS):
+    for s in range(t.suits):
         dense |= ((cards >> (13 * s + t.low_rank)) & suit) << (ranks * s)
-    return dense | ((cards >> JOKERS[0]) << (ranks * NUM_SUITS))
+    return dense | ((cards >> JOKERS[0]) << (ranks * t.suits))
 
 
 @kernel
 def out_of_pack(dense: int, t: Tables) -> int:
     """The set of cards that `in_pack` has numbered."""
-    if t.low_rank == 0:
+    if t.deck_size >= 52:
         return dense
     ranks = 13 - t.low_rank
     suit = (int64(1) << ranks) - 1
-    cards = (dense >> (ranks * NUM_SUITS)) << JOKERS[0]
-    for s in range(NUM_SUITS):
+    cards = (dense >> (ranks * t.suits)) << JOKERS[0]
+    for s in range(t.suits):
         cards |= ((dense >> (ranks * s)) & suit) << (13 * s + t.low_rank)
     return cards
 

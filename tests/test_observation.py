@@ -60,7 +60,8 @@ def check_facts(facts, table, played, voids, rules, seat):
     won = {kind: team for kind, team in table.kinds.items() if kind in facts.points}
     assert facts.points == won
     missing = table.kinds.keys() - won.keys()
-    assert missing == {"game"} | ({"left", "joker"} if rules.low_rank == 7 else set())
+    points = {"jack": rules.jack_point, "left": rules.left_point, "joker": rules.joker_point}
+    assert missing == {"game"} | {kind for kind, number in points.items() if not number}
 
 
 @all_rules
