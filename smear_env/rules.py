@@ -522,7 +522,7 @@ def make_tables(rules: GameRules) -> np.ndarray:
     pack += JOKERS[: rules.jokers]
     t.deck[:] = NOBODY
     t.deck[: len(pack)] = pack
-    t.kind_of[:] = NOBODY
+    t.kind_of[:], t.suit_of[:] = NOBODY, NOBODY
     for card in pack:
         t.suit_of[:, card] = card // 13 if card < 52 else NOBODY
         t.strength[:, card] = card % 13 if card < 52 else 0
