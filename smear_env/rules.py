@@ -276,7 +276,9 @@ def _check_together(rules: GameRules) -> None:
     demand(r.max_bid <= r.max_points, f"max_bid={r.max_bid} is more than the {r.max_points} points of a deal")
     demand(r.has_jacks or not r.jack_point, f"jack_point=1 needs a jack in the pack, low_rank={r.low_rank} leaves none")
     demand(r.left_bower or not r.left_point, "left_point=1 needs left_bower=true")
-    demand(r.has_jacks or not r.left_bower, f"left_bower=true needs jacks in the pack, low_rank={r.low_rank} leaves none")
+    demand(
+        r.has_jacks or not r.left_bower, f"left_bower=true needs jacks in the pack, low_rank={r.low_rank} leaves none"
+    )
     demand(r.suits == NUM_SUITS or not r.left_bower, f"left_bower=true needs suits=4, not suits={r.suits}")
     demand(bool(r.jokers) or not r.joker_point, "joker_point=1 needs jokers=1")
     demand(bool(r.jokers) or not r.joker_card_points, "joker_card_points=1 needs jokers=1")

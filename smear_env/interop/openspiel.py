@@ -46,7 +46,6 @@ _TYPE = pyspiel.GameType(
     provides_information_state_tensor=True,
     provides_observation_string=True,
     provides_observation_tensor=True,
-    provides_factored_observation_string=True,
     parameter_specification={"rules": "mini_2p", "options": ""},
 )
 
@@ -62,13 +61,25 @@ def load_game(rules: GameRules | str | Path = "mini_2p", **options: Any) -> "Sme
         TypeError, ValueError: rules that are not right, as for `smear_env.make_rules`.
     """
     name, changed = _named(make_rules(rules, **options))
-    return pyspiel.load_game(NAME, {"rules": name, "options": changed})
+    game: SmearGame = pyspiel.load_game(NAME, {"rules": name, "options": changed})
+    return game
 
 
 def _named(rules: GameRules) -> tuple[str, str]:
     """Rules as the two parameters of the game: a preset, and what differs from it."""
     name, *changed = rules.name.split()
     return name, " ".join(option.replace("=", ":") for option in changed)
+
+
+def _options(text: str) -> dict[str, Any]:
+    """The rule options of the second parameter."""
+    texts = {}
+    for word in text.split():
+        name, colon, value = word.partition(":")
+        if not colon:
+            raise ValueError(f"the option {word!r} of {NAME} is not NAME:VALUE, as in 'suits:3 target:9'")
+        texts[name] = value
+    return parse_options(texts)
 
 
 class SmearGame(pyspiel.Game):
@@ -80,8 +91,7 @@ class SmearGame(pyspiel.Game):
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         params = params or {}
-        texts = dict(option.split(":", 1) for option in str(params.get("options", "")).split())
-        self.rules = make_rules(str(params.get("rules", "mini_2p")), **parse_options(texts))
+        self.rules = make_rules(str(params.get("rules", "mini_2p")), **_options(str(params.get("options", ""))))
         most = self.rules.max_points + self.rules.max_bid
         info = pyspiel.GameInfo(
             num_distinct_actions=NUM_ACTIONS,
@@ -99,10 +109,17 @@ class SmearGame(pyspiel.Game):
         return SmearState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "SmearObserver":
-        """What writes a seat's observation, or its information state, as a tensor and as text."""
+        """What writes a seat's observation, or its information state, as a tensor and as text.
+
+        Raises:
+            ValueError: parameters, of which there are none, or another point of view than a seat's own.
+        """
         if params:
             raise ValueError(f"observers of {NAME} have no parameters; given: {params}")
-        return SmearObserver(self.rules, iig_obs_type is not None and iig_obs_type.perfect_recall)
+        wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        if not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            raise ValueError(f"observers of {NAME} see what one seat sees, no less and no more; given: {iig_obs_type}")
+        return SmearObserver(self.rules, wanted.perfect_recall)
 
 
 def _most_actions(rules: GameRules) -> int:
@@ -360,7 +377,7 @@ class SmearObserver:
 # --- Players of ours ---------------------------------------------------------------------------------------------
 
 
-class PlayerPolicy(policy.Policy):  # type: ignore[misc]  # open_spiel has no types
+class PlayerPolicy(policy.Policy):
     """A policy of ours for OpenSpiel's algorithms, the same at every seat.
 
     Args:
