@@ -66,9 +66,9 @@ def load_game(rules: GameRules | str | Path = "mini_2p", **options: Any) -> "Sme
 
 
 def _named(rules: GameRules) -> tuple[str, str]:
-    """Rules as the two parameters of the game: a preset, and what differs from it."""
+    """Rules as the two parameters of the game: a preset, and what differs from it, without OpenSpiel's = and commas."""
     name, *changed = rules.name.split()
-    return name, " ".join(option.replace("=", ":") for option in changed)
+    return name, " ".join(option.replace("=", ":").replace(",", "+") for option in changed)
 
 
 def _options(text: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _options(text: str) -> dict[str, Any]:
         name, colon, value = word.partition(":")
         if not colon:
             raise ValueError(f"the option {word!r} of {NAME} is not NAME:VALUE, as in 'suits:3 target:9'")
-        texts[name] = value
+        texts[name] = value.replace("+", ",")
     return parse_options(texts)
 
 
