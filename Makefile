@@ -19,7 +19,7 @@ PETTINGZOO_126 := pettingzoo==1.26.1
 
 # Other people's libraries: `make test-interop` tests each NAME here, by tests/interop/test_NAME.py, with the extra NAME in
 # an environment of its own, and PINS_NAME in place of what constraints.txt says of the same packages.
-INTEROP := sb3 rllib rlcard torchrl tianshou agilerl ray
+INTEROP := sb3 rllib rlcard torchrl tianshou agilerl ray openspiel
 PINS_rllib := gymnasium==1.2.2
 PINS_tianshou := filelock==3.32.7
 PINS_agilerl := pettingzoo==1.26.1

@@ -15,7 +15,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from smear_env.actions import NUM_ACTIONS, action_from_text, action_text
 from smear_env.cards import card_from_text, card_text
 from smear_env.games import MAX_START_SCORE, Episode, Games, Reward, redeal, write_state
-from smear_env.observe import block_slice, state_size
+from smear_env.observe import block_slice, observation_size, state_size
 from smear_env.pictures import Renderer, svg
 from smear_env.render import ALL
 from smear_env.rules import NOBODY, PRESETS, GameRules, differences, make_rules, make_tables
@@ -375,7 +375,7 @@ def _is_whole_array(action: object) -> bool:
 
 def observation_space(rules: GameRules) -> spaces.Dict:
     """The space of what one seat sees: the vector and its mask."""
-    size = block_slice(rules, "deals").stop
+    size = observation_size(rules)
     low, high = np.zeros(size, np.int8), np.ones(size, np.int8)
     high[block_slice(rules, "card_points")] = 127
     low[block_slice(rules, "scores")], high[block_slice(rules, "scores")] = -127, 127

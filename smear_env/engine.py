@@ -10,7 +10,7 @@ import numpy as np
 
 from smear_env._jit import int64, kernel
 from smear_env.actions import BID_1, DONE, PASS, TRUMP_CLUBS, call_bit
-from smear_env.cards import NO_CARDS, NUM_SUITS, bit, count, lowest, without
+from smear_env.cards import NO_CARDS, bit, count, lowest, without
 from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, PLAY, REDEAL_NEXT, STICK_DEALER, TRUMP, Tables
 from smear_env.scoring import award_played_card, award_trick, score_deal
 from smear_env.state import Game
@@ -202,9 +202,9 @@ def begin_commitment(g: Game, t: Tables) -> None:
 
 @kernel
 def legal_trumps(g: Game, t: Tables) -> int:
-    """Any suit when trump is named (S-13); a suit held when the bidder will have to lead it (F-8)."""
+    """Any suit of the pack when trump is named (S-13); a suit held when the bidder will have to lead it (F-8)."""
     calls = NO_CARDS
-    for suit in range(NUM_SUITS):
+    for suit in range(t.suits):
         if not t.pitched or g.hand[g.bidder] & t.suit_cards[NOBODY, suit] != 0:
             calls |= call_bit(TRUMP_CLUBS + suit)
     return calls

@@ -21,6 +21,8 @@ from smear_env.state import Game
 SCORE_SHIFT = 6
 SCORE_BASE = 1 << SCORE_SHIFT
 """A score s is written as two numbers of its sign, |s| // 64 and |s| % 64, so that nothing is clipped."""
+WRITTEN = 64
+"""Cards are written so many numbers at a time (see write_cards)."""
 MAX_SCORE = SCORE_BASE * 127 + SCORE_BASE - 1
 
 
@@ -43,6 +45,12 @@ def _num_phases(rules: GameRules) -> int:
 def _trick_kinds(rules: GameRules) -> list[int]:
     """The kinds of points that can be won before the deal is scored."""
     return [kind for kind in range(GAME) if make_tables(rules)[0]["kind_points"][kind]]
+
+
+def _padding(rules: GameRules) -> int:
+    """What the blocks from `table` on are short of the numbers that are written at a time."""
+    names = [block.name for block in BLOCKS]
+    return max(0, WRITTEN - sum(block.width(rules) for block in BLOCKS[names.index("table") : -1]))
 
 
 class Block(NamedTuple):
@@ -87,6 +95,7 @@ BLOCKS = (
     Block("card_points", lambda r: r.teams, "card points in the tricks that each team has won in this deal"),
     Block("scores", lambda r: 2 * r.teams, "each team's score s as |s| // 64 and |s| % 64, with the sign of s"),
     Block("deals", lambda r: 2, "dealings-out n so far in this game, this one included, as n // 64 and n % 64"),
+    Block("padding", _padding, "zeros: cards are written 64 numbers at a time, and the blocks from `table` on are fewer"),
 )
 
 LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8")], align=True)))
@@ -105,7 +114,7 @@ def make_layout(rules: GameRules) -> np.ndarray:
         layout[block.name] = begin, begin + block.width(rules)
         begin += block.width(rules)
     layout["length"] = begin
-    if begin - layout["table"][0, 0] < 64 or begin - layout["card_points"][0, 0] < 8:
+    if begin - layout["table"][0, 0] < WRITTEN or begin - layout["card_points"][0, 0] < 8:
         raise ValueError(f"observations of {begin} numbers are too short for how they are written (see write_cards)")
     layout.setflags(write=False)
     return layout
@@ -156,26 +165,26 @@ def write_cards(buffer: Buffer, at: int, cards: int, t: Tables) -> None:
 
 @kernel
 def in_pack(cards: int, t: Tables) -> int:
-    """A set of cards numbered as they stand in the pack: without gaps for the ranks that it lacks."""
-    if t.low_rank == 0:
+    """A set of cards numbered as they stand in the pack: without gaps for the ranks and suits that it lacks."""
+    if t.deck_size >= 52:
         return cards
     ranks = 13 - t.low_rank
     suit = (int64(1) << ranks) - 1
     dense = int64(0)
-    for s in range(NUM_SUITS):
+    for s in range(t.suits):
         dense |= ((cards >> (13 * s + t.low_rank)) & suit) << (ranks * s)
-    return dense | ((cards >> JOKERS[0]) << (ranks * NUM_SUITS))
+    return dense | ((cards >> JOKERS[0]) << (ranks * t.suits))
 
 
 @kernel
 def out_of_pack(dense: int, t: Tables) -> int:
     """The set of cards that `in_pack` has numbered."""
-    if t.low_rank == 0:
+    if t.deck_size >= 52:
         return dense
     ranks = 13 - t.low_rank
     suit = (int64(1) << ranks) - 1
-    cards = (dense >> (ranks * NUM_SUITS)) << JOKERS[0]
-    for s in range(NUM_SUITS):
+    cards = (dense >> (ranks * t.suits)) << JOKERS[0]
+    for s in range(t.suits):
         cards |= ((dense >> (ranks * s)) & suit) << (13 * s + t.low_rank)
     return cards
 

@@ -33,6 +33,8 @@ PHASES = ("bid", "trump", "exchange", "keep", "play", "over")
 """What a game can be waiting for. `trump`: naming it, or the bidder's private commitment (F-8)."""
 BID, TRUMP, EXCHANGE, KEEP, PLAY, OVER = range(6)
 
+_HANDS = tuple(range(1, MAX_TRICKS + 1))
+
 _ALL_PASS = ("redeal_same", "redeal_next", "stick_dealer")
 REDEAL_SAME, REDEAL_NEXT, STICK_DEALER = range(3)
 
@@ -63,7 +65,8 @@ class GameRules:
 
     players: Annotated[int, Meta(ge=2, le=MAX_SEATS), At("seats.players", "seats at the table")] = 6
     teams: Annotated[int, Meta(ge=2, le=MAX_SEATS), At("seats.teams", "team = seat mod teams (O-1)")] = 3
-    low_rank: Annotated[int, Meta(ge=2, le=7), At("deck.low_rank", "lowest rank in the pack (O-12)")] = 2
+    suits: Annotated[int, Meta(ge=1, le=NUM_SUITS), At("deck.suits", "suits in the pack (O-19)")] = 4
+    low_rank: Annotated[int, Meta(ge=2, le=13), At("deck.low_rank", "lowest rank in the pack (O-12)")] = 2
     jokers: Annotated[int, Meta(ge=0, le=2), At("deck.jokers", "jokers in the pack (O-13)", (0, 1))] = 1
     left_bower: Annotated[bool, At("trump.left_bower", "other jack of the colour is a trump (O-14)")] = True
     jokers_rank: Annotated[
@@ -80,8 +83,8 @@ class GameRules:
         Literal["any", "trump"], At("trump.first_lead", "what the bidder may lead first (S-20)", ("any",))
     ] = "any"
     joker_open: Annotated[bool, At("trump.joker_open", "the joker may open the first trick", (True,))] = True
-    deal_cards: Annotated[int, Meta(ge=1, le=10), At("deal.cards", "cards dealt to each", (6,))] = 6
-    hand_cards: Annotated[int, Meta(ge=1, le=10), At("deal.hand", "cards each plays with", (6,))] = 6
+    deal_cards: Annotated[int, Meta(ge=1, le=10), At("deal.cards", "cards dealt to each (O-20)", _HANDS)] = 6
+    hand_cards: Annotated[int, Meta(ge=1, le=10), At("deal.hand", "cards each plays with (O-20)", _HANDS)] = 6
     min_bid: Annotated[int, Meta(ge=1, le=10), At("auction.min", "lowest bid (O-3)")] = 3
     max_bid: Annotated[int, Meta(ge=1, le=10), At("auction.max", "highest bid (O-3)")] = 6
     dealer_privilege: Annotated[
@@ -164,7 +167,12 @@ class GameRules:
     @property
     def deck_size(self) -> int:
         """The number of cards in the pack."""
-        return NUM_SUITS * (15 - self.low_rank) + self.jokers
+        return self.suits * (15 - self.low_rank) + self.jokers
+
+    @property
+    def has_jacks(self) -> bool:
+        """Whether there are jacks in the pack."""
+        return self.low_rank <= 11
 
     @property
     def max_discard(self) -> int:
@@ -257,12 +265,21 @@ def _check_together(rules: GameRules) -> None:
     stock = r.deck_size - r.players * r.deal_cards
     demand(r.players % r.teams == 0, f"players={r.players} cannot be split into teams={r.teams} of the same size")
     demand(
+        r.deal_cards == r.hand_cards,
+        f"deal_cards={r.deal_cards} and hand_cards={r.hand_cards} have to be the same number",
+    )
+    demand(
         stock >= r.widow,
         f"players={r.players} x {r.deal_cards} cards and widow={r.widow} need more than the {r.deck_size} in the pack",
     )
     demand(r.min_bid <= r.max_bid, f"min_bid={r.min_bid} is higher than max_bid={r.max_bid}")
     demand(r.max_bid <= r.max_points, f"max_bid={r.max_bid} is more than the {r.max_points} points of a deal")
+    demand(r.has_jacks or not r.jack_point, f"jack_point=1 needs a jack in the pack, low_rank={r.low_rank} leaves none")
     demand(r.left_bower or not r.left_point, "left_point=1 needs left_bower=true")
+    demand(
+        r.has_jacks or not r.left_bower, f"left_bower=true needs jacks in the pack, low_rank={r.low_rank} leaves none"
+    )
+    demand(r.suits == NUM_SUITS or not r.left_bower, f"left_bower=true needs suits=4, not suits={r.suits}")
     demand(bool(r.jokers) or not r.joker_point, "joker_point=1 needs jokers=1")
     demand(bool(r.jokers) or not r.joker_card_points, "joker_card_points=1 needs jokers=1")
     if r.exchange_who == "non_dealers":
@@ -297,10 +314,18 @@ _FOUR_POINT = GameRules(
     joker_card_points=0, target=15,
 )  # fmt: skip
 
+_MINI = GameRules(
+    players=2, teams=2, suits=2, low_rank=12, left_bower=False, deal_cards=2, hand_cards=2, min_bid=1, max_bid=2,
+    exchange_who="none", exchange_discard="down_to_hand", exchange_draw="none", stock_to="none", protected=(),
+    exchange_show="none", jack_point=0, left_point=0, target=5,
+)  # fmt: skip
+
 PRESETS: dict[str, GameRules] = {
     "schmier": GameRules(),
     "schmier_2x3": GameRules(teams=2),
     "four_point": _FOUR_POINT,
+    "mini_2p": _MINI,
+    "mini_4p": replace(_MINI, players=4, low_rank=11, jokers=0, jack_point=1, joker_point=0, joker_card_points=0),
 }
 """Games by name."""
 
@@ -430,6 +455,7 @@ TABLES = np.dtype(
                 ("teams", "i8"),
                 ("hand_cards", "i8"),
                 ("deck_size", "i8"),
+                ("suits", "i8"),
                 ("low_rank", "i8"),  # as an index, 0 for the two
                 ("min_bid", "i8"),
                 ("max_bid", "i8"),
@@ -463,7 +489,9 @@ TABLES = np.dtype(
 def _named_trumps(rules: GameRules, trump: int) -> dict[str, int]:
     """The trumps that have a name of their own."""
     jack, other_jack = (13 * suit + RANKS.index("J") for suit in (trump, 3 - trump))
-    named = {"ace": 13 * trump + 12, "right": jack, "low": 13 * trump + rules.low_rank - 2}
+    named = {"ace": 13 * trump + 12, "low": 13 * trump + rules.low_rank - 2}
+    if rules.has_jacks:
+        named["right"] = jack
     if rules.left_bower:
         named["left"] = other_jack
     if rules.jokers:
@@ -492,16 +520,16 @@ def make_tables(rules: GameRules) -> np.ndarray:
     """The tables of some rules: an array of one row, read-only."""
     tables = np.zeros(1, TABLES).view(np.recarray)
     t = tables[0]
-    pack = [13 * suit + rank for suit in range(NUM_SUITS) for rank in range(rules.low_rank - 2, 13)]
+    pack = [13 * suit + rank for suit in range(rules.suits) for rank in range(rules.low_rank - 2, 13)]
     pack += JOKERS[: rules.jokers]
     t.deck[:] = NOBODY
     t.deck[: len(pack)] = pack
-    t.kind_of[:] = NOBODY
+    t.kind_of[:], t.suit_of[:] = NOBODY, NOBODY
     for card in pack:
         t.suit_of[:, card] = card // 13 if card < 52 else NOBODY
         t.strength[:, card] = card % 13 if card < 52 else 0
         t.card_points[card] = rules.joker_card_points if card >= 52 else CARD_POINTS.get(RANKS[card % 13], 0)
-    for trump in range(NUM_SUITS):
+    for trump in range(rules.suits):
         order = trump_order(rules, trump)
         for place, card in enumerate(reversed(order)):
             t.suit_of[trump, card] = trump
@@ -519,7 +547,8 @@ def make_tables(rules: GameRules) -> np.ndarray:
             t.suit_cards[row, suit] = set_of(card for card in pack if t.suit_of[row, card] == suit)
     t.kind_points[:] = [1, 1, rules.jack_point, rules.left_point, rules.joker_point, 1]
     t.players, t.teams, t.hand_cards, t.deck_size = rules.players, rules.teams, rules.hand_cards, rules.deck_size
-    t.low_rank, t.min_bid, t.max_bid, t.max_bid_ends = (
+    t.suits, t.low_rank, t.min_bid, t.max_bid, t.max_bid_ends = (
+        rules.suits,
         rules.low_rank - 2,
         rules.min_bid,
         rules.max_bid,

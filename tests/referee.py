@@ -12,7 +12,6 @@ RANKS = "23456789TJQKA"
 SUITS = "CDHS"
 JOKER = "XX"
 OTHER_SUIT_OF_THE_COLOUR = {"C": "S", "S": "C", "D": "H", "H": "D"}
-HAND = 6  # S-4, F-4
 KINDS = ("high", "low", "jack", "left", "joker", "game")
 
 
@@ -22,9 +21,11 @@ class Options:
 
     players: int = 6
     teams: int = 3
+    suits: int = 4
     low_rank: int = 2
     jokers: int = 1
     left_bower: bool = True
+    hand_cards: int = 6  # S-4, F-4, O-20
     trump_choice: str = "named"  # or "pitched": the first lead makes trump (F-12)
     min_bid: int = 3
     max_bid: int = 6
@@ -62,7 +63,9 @@ class Options:
             "defender_cap": ("none", "target", "target_minus_1"),
             "tie": ("higher_then_bidder", "bidder_first"),
             "residual_tie": ("play_on", "shared"),
-            "low_rank": (2, 3, 4, 5, 6, 7),
+            "suits": (1, 2, 3, 4),
+            "low_rank": range(2, 14),
+            "hand_cards": range(1, 7),
             "widow": (0, 1, 2, 3),
             "jokers": (0, 1),
             "jack_point": (0, 1),
@@ -81,7 +84,7 @@ class Options:
             raise ValueError("min_bid must be at least 1 and at most max_bid")
         if self.players < 2 or not 1 <= self.teams <= self.players:
             raise ValueError("impossible number of players or teams")
-        stock = len(pack(self)) - HAND * self.players
+        stock = len(pack(self)) - self.hand_cards * self.players
         if stock < 0:
             raise ValueError("the pack is too small for so many players")
         if self.exchange_who == "bidder" and self.widow > stock:
@@ -90,6 +93,10 @@ class Options:
             raise ValueError("the stock could run out in the exchange (S-37)")
         if self.trump_choice == "pitched" and (self.jokers or self.left_bower):
             raise ValueError("a pitched trump with a joker or a left bauer is not described by the rules")
+        if self.left_bower and (self.suits < 4 or self.low_rank > 11):
+            raise ValueError("without four suits and jacks there is no left bauer (O-12, O-19)")
+        if self.jack_point and self.low_rank > 11:
+            raise ValueError("without jacks there is no jack point (O-12)")
         if self.trump_choice == "pitched" and self.exchange_who == "non_dealers":
             raise ValueError("the exchange of S-14 needs a trump that has been named")
 
@@ -101,11 +108,16 @@ def _most_throws(options: Options) -> int:
 
 def pack(options: Options) -> list[str]:
     """All card names of the game (S-2, F-2, O-12, O-13)."""
-    lowest = RANKS.index(str(options.low_rank))
-    cards = [rank + suit for suit in SUITS for rank in RANKS[lowest:]]
+    cards = [rank + suit for suit in SUITS[: options.suits] for rank in RANKS if _is_in_pack(rank, options)]
     if options.jokers == 1:
         cards.append(JOKER)
     return cards
+
+
+def _is_in_pack(rank: str, options: Options) -> bool:
+    """O-12: 2 to 10 by their number, 11 the jack, 12 the queen, 13 the king, and the ace always."""
+    number = {"T": 10, "J": 11, "Q": 12, "K": 13, "A": 14}.get(rank) or int(rank)
+    return number >= options.low_rank
 
 
 SCHMIER = Options()
@@ -157,8 +169,8 @@ class Deal:
         self.hands: list[set[str]] = [set() for _ in range(options.players)]
         undealt = list(deck)
         for seat in self._from_the_left_of_the_dealer():
-            self.hands[seat] = set(undealt[:HAND])
-            undealt = undealt[HAND:]
+            self.hands[seat] = set(undealt[: options.hand_cards])
+            undealt = undealt[options.hand_cards :]
         self.stock: list[str] = undealt
 
         self.bidder: int | None = None
@@ -242,7 +254,7 @@ class Deal:
         order = []
         for rank in "AKQJT98765432":
             card = rank + trump
-            if RANKS.index(rank) >= RANKS.index(str(self.options.low_rank)):
+            if _is_in_pack(rank, self.options):
                 order.append(card)
             if rank == "J" and self.options.left_bower:
                 order.append(self._left_bauer(trump))
@@ -264,7 +276,8 @@ class Deal:
 
     def _low_card(self) -> str:
         """The fixed low card: the two of trumps, the seven of trumps, O-12."""
-        return f"{self.options.low_rank}{self.trump}"
+        ranks = [rank for rank in RANKS if _is_in_pack(rank, self.options)]
+        return ranks[0] + self.trump
 
     # ------------------------------------------------------------------ auction: S-9 to S-12, F-5, F-6, O-3, O-4
 
@@ -320,7 +333,8 @@ class Deal:
 
     def _legal_trumps(self) -> set[str]:
         if self.options.trump_choice == "named":
-            return {f"trump {suit}" for suit in SUITS}  # S-13: also a suit he does not hold
+            # S-13: also a suit he does not hold; O-19: of those in the pack
+            return {f"trump {suit}" for suit in SUITS[: self.options.suits]}
         return {f"trump {card[1]}" for card in self.hands[self.bidder]}  # F-8: at least one card of it
 
     def _do_trump(self, suit: str) -> None:
@@ -377,7 +391,7 @@ class Deal:
         cards = set()
         if "ace" in self.options.protected:
             cards.add("A" + self.trump)
-        if "right" in self.options.protected:
+        if "right" in self.options.protected and _is_in_pack("J", self.options):
             cards.add("J" + self.trump)
         if "left" in self.options.protected and self.options.left_bower:
             cards.add(self._left_bauer(self.trump))
@@ -390,7 +404,7 @@ class Deal:
     def _back_to_six(self, seat: int) -> None:
         hand = self.hands[seat]
         trumps = {card for card in hand if self._is_trump(card)}
-        if len(trumps) <= HAND:
+        if len(trumps) <= self.options.hand_cards:
             # S-17, F-9: he keeps all trumps and chooses the other cards.
             self.kept = set(trumps)
             self._eligible = hand - trumps
@@ -409,7 +423,7 @@ class Deal:
     def _end_keep_if_nothing_to_choose(self) -> None:
         seat = self.actor
         left = self._eligible - self.kept
-        wanted = HAND - len(self.kept)
+        wanted = self.options.hand_cards - len(self.kept)
         if wanted == len(left):  # S-19, F-11: only one possibility
             self.kept |= left
             wanted = 0
@@ -458,7 +472,7 @@ class Deal:
         self.trick = []
         self.leader = winner  # S-20, F-13
         self.actor = winner
-        if len(self.tricks) == HAND:
+        if len(self.tricks) == self.options.hand_cards:
             self.leader = None
             self._score()
 

@@ -8,6 +8,7 @@ from smear_agents.phased import PARTS, make_phased
 from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env._jit import JIT
 from smear_env.actions import action_text, legal_actions
+from smear_env.cards import RANKS, SUITS
 from smear_env.resample import hide_each
 from smear_env.testing import Table, deal, position
 from smear_train.sim import play_out, simulate
@@ -48,12 +49,13 @@ def test_agents_play_only_legal_actions(name: str, rules: GameRules) -> None:
 def test_agents_survive_hands_that_hardly_occur(name: str, game: str) -> None:
     """R18: all trumps in one hand, nobody with anything to throw, the last trick."""
     rules = PRESETS[game]
-    low = "23456"[rules.low_rank - 2 :] if rules.low_rank < 7 else "7"
-    hands = {0: "AH KH QH JH TH 9H", 1: f"8H {low[0]}H"}
+    trump = SUITS[rules.suits // 2]
+    trumps = [rank + trump for rank in reversed(RANKS[rules.low_rank - 2 :])]
+    hands = {0: trumps[: rules.hand_cards], 1: trumps[rules.hand_cards :][-2:]}
     table = deal(rules, hands=hands, dealer=rules.players - 1, actions=[f"bid {rules.max_bid}"], episode="deal")
     agents = make_agents([name], rules)
     play_out(table.games, agents)
-    last = position(rules, trump="H", tricks=5, episode="deal")
+    last = position(rules, trump=trump, tricks=rules.hand_cards - 1, episode="deal")
     play_out(last.games, agents)
     assert last.games.terminated[0]
 

@@ -480,8 +480,8 @@ def test_o18_pitched_trump_goes_with_a_widow_or_nothing_and_without_joker_and_le
         ("joker_tie", "marked", "first_higher"),
         ("joker_open", False, "true"),
         ("first_lead", "trump", "any"),
-        ("deal_cards", 10, "6"),
-        ("hand_cards", 5, "6"),
+        ("deal_cards", 10, "1, 2, 3, 4, 5, 6"),
+        ("hand_cards", 7, "1, 2, 3, 4, 5, 6"),
         ("dealer_privilege", "match_any", "none"),
         ("dealer_privilege", "match_max", "none"),
         ("all_pass", "dealer_set", "redeal_same, redeal_next, stick_dealer"),
@@ -516,7 +516,7 @@ def test_the_refusal_of_protected_three_does_not_offer_the_three():
     [
         ("target", 0, "1..500"), ("target", 501, "1..500"), ("target", "11", "1..500"), ("target", 11.5, "1..500"),
         ("target", True, "1..500"), ("target", None, "1..500"), ("target", [21], "1..500"), ("teams", 1, "2..6"),
-        ("players", 7, "2..6"), ("low_rank", 8, "2..7"), ("low_rank", 1, "2..7"), ("min_bid", 0, "1..10"),
+        ("players", 7, "2..6"), ("low_rank", 14, "2..13"), ("low_rank", 1, "2..13"), ("min_bid", 0, "1..10"),
         ("max_bid", -1, "1..10"), ("max_bid_ends", 1, "true, false"), ("left_bower", "no", "true, false"),
         ("all_pass", "redeal", "redeal_same, redeal_next, stick_dealer"), ("high", "king", "ace, in_play"),
         ("low", "two", "fixed, in_play"), ("finish", "bidder", "any_team, bidder_only"), ("widow", -1, "0, 1, 2, 3"),
@@ -526,7 +526,7 @@ def test_the_refusal_of_protected_three_does_not_offer_the_three():
         ("trump_choice", "bid", "named, pitched"), ("exchange_who", "dealer", "none, bidder, non_dealers"),
         ("exchange_discard", "up_to_7", "up_to_1"), ("discards_score_for", "bidder", "nobody, owner"),
         ("protected", "ace", "ace, right, left, low, joker"), ("protected", ("king",), "ace, right, left, low, joker"),
-        ("game_tie", "all", "nobody"),
+        ("game_tie", "all", "nobody"), ("suits", 5, "1..4"), ("suits", 0, "1..4"),
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_allowed_is_refused_by_name(name, value, allowed):

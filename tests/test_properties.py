@@ -227,10 +227,10 @@ def check_cards(g: np.ndarray, rules: GameRules) -> None:
     laid = np.arange(g["plays"].shape[1]) < (g["tricks"] * players + g["trick_size"])[:, None]
     assert (((g["plays"][:, :, None] == CARDS) & laid[:, :, None]).sum(axis=1) == played.any(axis=1)).all()
 
-    size = 6 - played.sum(axis=2)
+    size = rules.hand_cards - played.sum(axis=2)
     drawn = np.maximum(g["draws"][:, :players], 0).sum(axis=1)
     at_widow = np.isin(phase, (TRUMP, KEEP)) * rules.widow
-    dealers_stock = (phase == KEEP) * (rules.max_discard > 0) * (rules.deck_size - 6 * players - drawn)
+    dealers_stock = (phase == KEEP) * (rules.max_discard > 0) * (rules.deck_size - rules.hand_cards * players - drawn)
     more = at_widow + dealers_stock - (phase == EXCHANGE) * thrown[np.arange(g.size), actor].sum(axis=1)
     size[np.arange(g.size), actor] += more  # nothing where there is no actor
     assert (hand.sum(axis=2) == size).all()

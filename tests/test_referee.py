@@ -319,6 +319,17 @@ CASES = [
     "four_point | widow=0 exchange_who=none",
 ]
 MORE_CASES = [
+    "mini_2p",
+    "mini_2p | suits=3",
+    "mini_2p | suits=1",
+    "mini_2p | high=in_play low=in_play",
+    "mini_2p | trump_choice=pitched jokers=0 joker_point=0 joker_card_points=0 suits=3",
+    "mini_4p",
+    "mini_4p | jokers=1 deal_cards=1 hand_cards=1",
+    "schmier players=2 teams=2 | low_rank=11 deal_cards=3 hand_cards=3 exchange_discard=up_to_2",
+    "schmier | deal_cards=4 hand_cards=4",
+    "four_point | suits=3 deal_cards=4 hand_cards=4",
+    "four_point players=2 | suits=1 deal_cards=2 hand_cards=2 widow=3",
     "schmier players=4 teams=2 | exchange_discard=up_to_6",
     "schmier players=2 teams=2",
     "schmier players=3 teams=3 | exchange_discard=up_to_5",
@@ -395,7 +406,8 @@ def test_random_deals_with_random_options(seed):
 def random_rules(rng: random.Random) -> GameRules:
     """Any rules that are allowed."""
     choices = {
-        "low_rank": range(2, 8),
+        "suits": (1, 2, 3),
+        "low_rank": (*range(2, 8), 11, 12, 13),
         "min_bid": range(1, 5),
         "max_bid": range(2, 7),
         "all_pass": ("redeal_same", "redeal_next", "stick_dealer"),
@@ -423,6 +435,8 @@ def random_rules(rng: random.Random) -> GameRules:
         players = rng.randint(2, 6)
         options = {"players": players, "teams": rng.choice([n for n in range(2, 7) if players % n == 0])}
         options |= {name: rng.choice(list(values)) for name, values in choices.items() if rng.random() < 0.4}
+        if rng.random() < 0.4:
+            options["deal_cards"] = options["hand_cards"] = rng.randint(1, 6)
         try:
             return make_rules(rng.choice(["schmier", "four_point"]), **options)
         except ValueError:

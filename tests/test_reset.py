@@ -28,16 +28,16 @@ def some_deck(rules, seed=0):
 
 
 @all_rules
-def test_deck_is_dealt_from_the_dealers_left_six_cards_each_then_the_stock(game):
+def test_deck_is_dealt_from_the_dealers_left_a_hand_each_then_the_stock(game):
     env = make_env(game)
-    players = env.rules.players
+    players, size = env.rules.players, env.rules.hand_cards
     for dealer in range(players):
         deck = some_deck(env.rules, dealer)
         env.reset(seed=1, options={"deck": deck, "dealer": dealer})
         table = view_of(env)
         for k in range(players):
-            assert table.hands[(dealer + 1 + k) % players] == set(deck[6 * k : 6 * k + 6])
-        assert table.stock == tuple(deck[6 * players :])
+            assert table.hands[(dealer + 1 + k) % players] == set(deck[size * k : size * k + size])
+        assert table.stock == tuple(deck[size * players :])
         assert [card_text(card) for card in env.deck] == deck
         assert env.dealer == dealer and env.agent_selection == f"player_{(dealer + 1) % players}"
 

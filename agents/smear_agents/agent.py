@@ -42,6 +42,15 @@ class Agent(ABC):
             (N,) int64, legal actions.
         """
 
+    def probabilities(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """How likely each action is at each table, (N, 70) float64; arguments as for a call.
+
+        Here what it does, for certain. An agent that draws its actions says how, over all seeds.
+        """
+        certain = np.zeros(action_masks.shape)
+        certain[np.arange(len(certain)), self(observations, action_masks)] = 1
+        return certain
+
     def act(self, observation: np.ndarray, action_mask: np.ndarray) -> int:
         """The action for one table: observation (D,), mask (70,)."""
         return int(self(observation[None], action_mask[None])[0])

@@ -91,7 +91,7 @@ def best_suit(hand: int, suits: int, t: Tables, w: Bids) -> tuple[int, float]:
     """The suit that the hand is worth most in, among some suits given as bits, and what it is worth."""
     best = NOBODY
     best_worth = 0.0
-    for suit in range(NUM_SUITS):
+    for suit in range(t.suits):
         if (suits >> suit) & 1:
             worth = worth_of(hand, suit, t, w)
             if best == NOBODY or worth > best_worth:

@@ -281,7 +281,7 @@ def card_place(card: int, slots: np.ndarray, t: Tables) -> int:
     """The place of a card in a block of cards: without gaps for the ranks that the pack lacks, jokers last."""
     ranks = 13 - t.low_rank
     if card >= 52:
-        return NUM_SUITS * ranks + card - 52
+        return t.suits * ranks + card - 52
     return slots[card // 13] * ranks + card % 13 - t.low_rank
 
 
@@ -292,7 +292,7 @@ def add_cards(cards: int, begin: int, slots: np.ndarray, t: Tables, out: np.ndar
     for suit in range(NUM_SUITS):
         at = begin + slots[suit] * ranks - t.low_rank
         n = add_bits((cards >> (13 * suit)) & 8191, at, out, n)
-    return add_bits(cards >> JOKERS[0], begin + NUM_SUITS * ranks, out, n)
+    return add_bits(cards >> JOKERS[0], begin + t.suits * ranks, out, n)
 
 
 @kernel

@@ -303,6 +303,15 @@ class Network:
         network_actions(observations, action_masks, self.desk, self.weights, actions)
         return actions
 
+    def probabilities(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """How likely each action is by the softmax of its outputs, as it was trained by PPO: (N, 70) float64."""
+        shares = np.zeros(action_masks.shape)
+        for row, view, mask in zip(shares, observations, action_masks):
+            outputs = self.outputs(view, mask).astype(np.float64)
+            legal = mask == 1
+            row[legal] = np.exp(outputs[legal] - outputs[legal].max())
+        return shares / shares.sum(1, keepdims=True)
+
     def outputs(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
         """Its outputs (70,) for one view, by action: logits, or values if it was trained to value actions."""
         self.actions(observation[None], action_mask[None])

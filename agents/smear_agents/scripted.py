@@ -32,6 +32,11 @@ class RandomAgent(Agent):
         random_actions(observations, action_masks, self._key, self._weights, actions)
         return actions
 
+    def probabilities(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """As in `Agent`: the same for every legal action."""
+        shares: np.ndarray = action_masks / action_masks.sum(1, keepdims=True, dtype=np.float64)
+        return shares
+
 
 @kernel
 def random_actions(

@@ -15,16 +15,16 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from ray.cluster_utils import Cluster  # noqa: E402
-from safetensors.numpy import save_file  # noqa: E402
+from ray.cluster_utils import Cluster
+from safetensors.numpy import save_file
 
-from smear_agents.learner_view import ViewOptions  # noqa: E402
-from smear_agents.network import policy_shape  # noqa: E402
-from smear_agents.neural import SCHEMA, policy_names  # noqa: E402
-from smear_env import PRESETS, __version__  # noqa: E402
-from smear_train import cluster as smear_cluster  # noqa: E402
-from smear_train.cli import main  # noqa: E402
-from smear_train.evaluate import Setup, document, evaluate  # noqa: E402
+from smear_agents.learner_view import ViewOptions
+from smear_agents.network import policy_shape
+from smear_agents.neural import SCHEMA, policy_names
+from smear_env import PRESETS, __version__
+from smear_train import cluster as smear_cluster
+from smear_train.cli import main
+from smear_train.evaluate import Setup, document, evaluate
 
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("default")]
 

@@ -75,6 +75,13 @@ def _parser() -> Parser:
         "-n", type=int, default=200, metavar="N", help="deals of self-play that show how it bids (default 200)"
     )
     sub.add_argument("--show", action="store_true", help="print every position that it failed")
+    sub = verb("exploit", _exploit, "say exactly how much agents can be beaten by, in a game small enough for it")
+    sub.add_argument("agents", nargs="+", metavar="AGENT", help="agents, checkpoints or training runs")
+    add_game(sub, positional=False)
+    sub.add_argument("--sample", action="store_true", help="networks draw by the probabilities of their outputs")
+    sub.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="take the mean of how an agent plays with N seeds (default 1)"
+    )
     sub = verb("hint", _hint, "say what players would do in a position, and what each action comes to")
     sub.add_argument("position", metavar="POSITION", help="a position file, .toml or .json (docs/hint.md)")
     sub.add_argument("--agents", default="greedy,club,pimc:30", metavar="A,B,...", help="default greedy,club,pimc:30")
@@ -249,6 +256,26 @@ def _probe(arguments: argparse.Namespace) -> int:
             f"{', '.join(failure.accepted)}. {failure.reason}"
         )
     return print_result(arguments, document, "\n".join([*parts, command]))
+
+
+def _exploit(arguments: argparse.Namespace) -> int:
+    from smear_train.exploit import as_text, behaviour, document, exploitability
+
+    rules = game_rules(arguments)
+    if arguments.seeds < 1:
+        raise UsageError(f"--seeds {arguments.seeds} is not allowed; allowed: 1 or more")
+    try:
+        plays = [behaviour(name, rules, arguments.sample, arguments.seeds) for name in arguments.agents]
+        found = exploitability(rules, plays)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    words = ["smear", "exploit", *arguments.agents, "--game", arguments.game]
+    words += [word for rule in arguments.rule for word in ("--rule", rule)]
+    words += ["--sample"] if arguments.sample else []
+    words += ["--seeds", str(arguments.seeds)] if arguments.seeds > 1 else []
+    result = document(rules, arguments.agents, found, arguments.sample, arguments.seeds)
+    result["command"] = shlex.join(words)
+    return print_result(arguments, result, as_text(result))
 
 
 def _hint(arguments: argparse.Namespace) -> int:
