@@ -95,7 +95,7 @@ BLOCKS = (
     Block("card_points", lambda r: r.teams, "card points in the tricks that each team has won in this deal"),
     Block("scores", lambda r: 2 * r.teams, "each team's score s as |s| // 64 and |s| % 64, with the sign of s"),
     Block("deals", lambda r: 2, "dealings-out n so far in this game, this one included, as n // 64 and n % 64"),
-    Block("padding", _padding, "zeros: cards are written 64 numbers at a time, and the blocks from `table` on are fewer"),
+    Block("padding", _padding, "zeros: cards are written 64 at a time, and the blocks from `table` on are fewer"),
 )
 
 LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8")], align=True)))

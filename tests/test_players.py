@@ -12,7 +12,7 @@ import torch
 from looks import positions
 
 from smear_agents import NeuralAgent, load, make_agent
-from smear_agents.neural import PLAYERS, CheckpointError, shipped_games
+from smear_agents.neural import PLAYERS, SCHEMA, CheckpointError, shipped_games
 from smear_agents.search import (
     DOUBT,
     GAIN,
@@ -227,7 +227,7 @@ def test_what_cannot_be_exported_is_said(run: RunFolder, tmp_path: Path, capsys:
     data = json.dumps(run.load().data | {"schema": 99})
     safetensors.torch.save_file(run.load("last").tensors, tmp_path / "new.safetensors", {DATA: data})
     export(str(tmp_path / "new.safetensors"), file, code=3)
-    assert "schema 99; needed: 1" in capsys.readouterr().err
+    assert f"schema 99; needed: {SCHEMA}" in capsys.readouterr().err
     assert not Path(file).exists()
 
 
@@ -235,7 +235,7 @@ def test_an_exported_player_of_another_schema_is_refused(tmp_path: Path) -> None
     with safetensors.safe_open(PLAYERS / "schmier.safetensors", framework="np") as content:
         data = json.loads(content.metadata()[DATA]) | {"schema": 99}
     safetensors.torch.save_file({"policy.bias.0": torch.zeros(2)}, tmp_path / "x.safetensors", {DATA: json.dumps(data)})
-    with pytest.raises(CheckpointError, match="schema 99; needed: 1"):
+    with pytest.raises(CheckpointError, match=f"schema 99; needed: {SCHEMA}"):
         load(tmp_path / "x.safetensors")
 
 
