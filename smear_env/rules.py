@@ -282,6 +282,13 @@ def _check_together(rules: GameRules) -> None:
     demand(r.suits == NUM_SUITS or not r.left_bower, f"left_bower=true needs suits=4, not suits={r.suits}")
     demand(bool(r.jokers) or not r.joker_point, "joker_point=1 needs jokers=1")
     demand(bool(r.jokers) or not r.joker_card_points, "joker_card_points=1 needs jokers=1")
+    if r.exchange_who != "none":
+        missing = {"joker": not r.jokers, "left": not r.left_bower, "right": not r.has_jacks}
+        protected = [name for name in r.protected if not missing.get(name)]
+        demand(
+            len(protected) <= r.hand_cards,
+            f"hand_cards={r.hand_cards} leaves no room for all protected trumps: {','.join(protected)}",
+        )
     if r.exchange_who == "non_dealers":
         demand(r.trump_choice == "named", "exchange_who=non_dealers needs trump_choice=named")
         demand(r.exchange_discard.startswith("up_to_"), "exchange_who=non_dealers needs exchange_discard=up_to_N")

@@ -468,6 +468,49 @@ def test_o18_pitched_trump_goes_with_a_widow_or_nothing_and_without_joker_and_le
     assert fragment in str(caught.value)
 
 
+@pytest.mark.parametrize("suits", [1, 2, 3])
+def test_o19_a_pack_of_fewer_suits(suits):
+    rules = make_rules("mini_2p", suits=suits)
+    assert {card[1] for card in pack(rules) if card != "XX"} == set("CDHS"[:suits]) and len(
+        pack(rules)
+    ) == 3 * suits + 1
+    table = deal(rules, dealer=0, actions=["bid 2"])
+    assert table.view.phase == "trump" and table.legal() == {f"trump {suit}" for suit in "CDHS"[:suits]}
+
+
+def test_o20_a_hand_of_other_size_and_as_many_tricks():
+    options = {"deal_cards": 3, "hand_cards": 3, "protected": ("ace",), "exchange_discard": "up_to_2"}
+    table = deal("schmier", dealer=5, **options)
+    assert [len(hand) for hand in table.view.hands] == [3] * 6 and len(table.view.stock) == 53 - 18
+    played = play_last_trick("schmier", "H", "AH 3C 4C 5C 6C 7C", **options)
+    assert played.view.last_kinds["high"] == 0  # the third trick was the last
+
+
+def test_o21_the_small_games():
+    two, four = PRESETS["mini_2p"], PRESETS["mini_4p"]
+    assert set(pack(two)) == cards("AC KC QC AD KD QD XX") and set(pack(four)) == cards("AC KC QC JC AD KD QD JD")
+    assert len(deal(two).view.stock) == 3 and not deal(four).view.stock
+    assert two.max_points == four.max_points == 4 and (four.players, four.teams) == (4, 2)
+    # The queen is low, the joker a trump that every other trump beats; game is 5 to 4.
+    table = position(two, trump="C", bid=2, leader=0, hands={0: "AC QD", 1: "QC XX"}).play("AC", "XX", "QD", "QC")
+    assert table.view.last_points == (3, 1) and table.view.last_kinds["low"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment"),
+    [
+        ({"deal_cards": 3}, "deal_cards=3 and hand_cards=6"),
+        ({"suits": 3}, "left_bower=true needs suits=4"),
+        ({"low_rank": 12, "players": 2, "teams": 2}, "needs a jack in the pack"),
+        ({"deal_cards": 4, "hand_cards": 4}, "no room for all protected trumps: ace,right,left,low,joker"),
+    ],
+)
+def test_o12_o16_o19_o20_what_does_not_go_together(options, fragment):
+    with pytest.raises(ValueError, match="do not go together") as caught:
+        make_rules("schmier", **options)
+    assert fragment in str(caught.value)
+
+
 # --- What is refused ---------------------------------------------------------------------------------------------
 
 

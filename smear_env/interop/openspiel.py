@@ -27,7 +27,7 @@ from smear_env.cards import NUM_CARDS, card_text, set_text
 from smear_env.engine import step
 from smear_env.games import Games, observe_records, redeal
 from smear_env.observe import observation_size
-from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, TRUMP, GameRules, make_rules, make_tables, parse_options
+from smear_env.rules import EXCHANGE, KEEP, NOBODY, OVER, PLAY, TRUMP, GameRules, make_rules, make_tables, parse_options
 
 NAME = "python_smear"
 """The game's name in OpenSpiel's registry."""
@@ -244,7 +244,7 @@ def _after_action(rules: GameRules, at: _Position, action: int) -> _Position:
             if seat == actor or not is_secret:
                 seen[seat] += f"; {actor}: {action_text(action)}"
                 actions[seat] += (action,)
-        if is_secret or phase == BID:
+        if phase != PLAY:
             _tell(before, record, seen)
         legal = legal_actions(g)
     after = _Position(at.dealer, at.dealt, record, tuple(seen))
