@@ -319,7 +319,8 @@ def what_was_done(w: Game, g: Game, t: Tables) -> int:
 def surprises(k: Kit, seat: int, most: float) -> float:
     """How much all that others have done in worlds[0] surprises the player of the kit.
 
-    The deal is played again from its beginning, as far as it has come, or until there is more than `most`.
+    The deal is played again from its beginning, as far as it has come, or until there is more than `most`. A position
+    that was set up may have no history that could be: then as far as that goes.
     """
     k.worlds[2] = k.worlds[0]
     w, g, t = k.worlds[0], k.worlds[2], k.tables[0]
@@ -327,7 +328,7 @@ def surprises(k: Kit, seat: int, most: float) -> float:
     deal(g, t)
     found = 0.0
     action = what_was_done(w, g, t)
-    while action != NOBODY and found < most:
+    while action != NOBODY and is_legal(g, action) and found < most:
         if g.actor != seat:
             found += surprise(k, w, g, action)
         step(g, t, action)
