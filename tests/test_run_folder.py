@@ -148,6 +148,18 @@ def test_what_is_no_checkpoint_of_ours_is_refused(run: RunFolder, tmp_path: Path
             read_checkpoint(place)
 
 
+def test_a_table_of_any_length_is_read(run: RunFolder, tmp_path: Path) -> None:
+    """Its length stands first in the file: 0x80 there is how a pickle begins, too."""
+    run.save(1, one(), GAME)
+    data, begins = run.load().data, set()
+    for more in range(0, 256, 8):
+        path = tmp_path / f"{more}.safetensors"
+        path.write_bytes(saved_as(data | {"game": "x" * more}))
+        begins.add(path.read_bytes()[0])
+        assert read_checkpoint(path).game == "x" * more
+    assert 0x80 in begins
+
+
 class Bomb:
     """Leaves a trace if it is unpickled."""
 

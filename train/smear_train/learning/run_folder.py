@@ -84,7 +84,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            _refuse_pickle(path, file.read(4))
+            _refuse_pickle(path, file.read(9))
     except OSError as error:
         raise CheckpointError(f"checkpoint {path} cannot be read: {error.strerror}") from error
     try:
@@ -100,7 +100,8 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 
 def _refuse_pickle(path: Path, head: bytes) -> None:
-    if head.startswith((b"PK\x03\x04", b"\x80")):
+    # A safetensors file begins with the length of its table, which may look like anything, and then the table.
+    if head.startswith((b"PK\x03\x04", b"\x80")) and head[8:] != b"{":
         raise CheckpointError(
             f"checkpoint {path} is a pickle, as torch.save writes them. Those are never opened, since they may run "
             "code; needed: a .safetensors file that `smear train` has written"
