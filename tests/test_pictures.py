@@ -296,7 +296,7 @@ def test_whatever_a_seat_cannot_know_changes_nothing_in_its_picture(game):
                 pair = (rgb_array(records, 0, env.rules, seat, width=300) for records in (env.records, other))
                 assert next(pair).tobytes() == next(pair).tobytes()
         env.step(action)
-    assert changed > 0.8 * checked
+    assert changed > (0.8 if env.rules.hand_cards == 6 else 0.6) * checked  # a hand of one may be dealt the same again
 
 
 @all_rules
