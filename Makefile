@@ -17,6 +17,13 @@ PYTEST_PARALLEL = -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 OLDEST := numpy==1.23.2 numba==0.57.0 llvmlite==0.40.0 gymnasium==1.0.0 pettingzoo==1.24.3 msgspec==0.18.0 pillow==10.1.0
 PETTINGZOO_126 := pettingzoo==1.26.1
 
+# Other people's libraries: `make test-interop` tests each NAME here, by tests/interop/test_NAME.py, with the extra NAME in
+# an environment of its own, and PINS_NAME in place of what constraints.txt says of the same packages.
+INTEROP := sb3 rllib rlcard torchrl tianshou agilerl ray openspiel
+PINS_rllib := gymnasium==1.2.2
+PINS_tianshou := filelock==3.32.7
+PINS_agilerl := pettingzoo==1.26.1
+
 # The last PufferLib whose source has all that its C environments are built from; later ones lack or download raylib.
 PUFFERLIB := pufferlib==2.0.3
 
@@ -29,7 +36,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help train demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 bench-peers clean
+.PHONY: help train demo test check lint format docs test-nojit test-boundscheck test-oldest test-pettingzoo-1.26 test-interop bench-peers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' Makefile
@@ -70,13 +77,18 @@ test-oldest: .venv-oldest/.installed ## Run the environment tests with the oldes
 test-pettingzoo-1.26: .venv-pettingzoo-1.26/.installed ## Run the environment tests with PettingZoo 1.26
 	.venv-pettingzoo-1.26/bin/python $(PYTEST_PARALLEL) -m environment tests $(ARGS)
 
+test-interop: $(INTEROP:%=test-interop-%) ## Run the recipes for other libraries (test-interop-sb3: only that one)
+
+$(INTEROP:%=test-interop-%): test-interop-%: .venv-interop-%/.installed
+	.venv-interop-$*/bin/python -m pytest tests/interop/test_$*.py $(ARGS)
+
 bench-peers: .venv-peers/.installed ## Compare the speed with other projects', on one core (benchmarks/README.md)
 	.venv-peers/bin/python benchmarks/peers.py $(ARGS)
 
 clean: ## Remove what make and the tools it runs have made here
-	rm -rf .venv .venv-oldest .venv-pettingzoo-1.26 .venv-peers build dist .coverage .coverage.* htmlcov
+	rm -rf .venv .venv-oldest .venv-pettingzoo-1.26 .venv-interop-* .venv-peers build dist .coverage .coverage.* htmlcov
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find smear_env agents train tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find smear_env agents train examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call make_venv,FOLDER,PYTHON,VARIABLE): a virtual environment, unless one that works is there.
 define make_venv
@@ -94,7 +106,7 @@ endef
 
 # $(call pin,FOLDER,PINS): installs with PINS in place of what constraints.txt says of the same packages.
 define pin
-@sed $(foreach pin,$(2),-e '/^$(firstword $(subst ==, ,$(pin)))==/d') constraints.txt > $(1)/constraints.txt
+@sed -e '' $(foreach pin,$(2),-e '/^$(firstword $(subst ==, ,$(pin)))==/d') constraints.txt > $(1)/constraints.txt
 @printf '%s\n' $(2) >> $(1)/constraints.txt
 PIP_CONSTRAINT=$(1)/constraints.txt $(1)/bin/python -m pip install -q -e '.[test-core]'
 endef
@@ -128,6 +140,12 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 .venv-pettingzoo-1.26/.installed: pyproject.toml constraints.txt Makefile
 	$(call make_venv,.venv-pettingzoo-1.26,$(PYTHON),PYTHON)
 	$(call pin,.venv-pettingzoo-1.26,$(PETTINGZOO_126))
+	@touch $@
+
+$(INTEROP:%=.venv-interop-%/.installed): .venv-interop-%/.installed: pyproject.toml constraints.txt Makefile
+	$(call make_venv,.venv-interop-$*,$(PYTHON),PYTHON)
+	$(call pin,.venv-interop-$*,$(PINS_$*))
+	PIP_CONSTRAINT=.venv-interop-$*/constraints.txt .venv-interop-$*/bin/python -m pip install -q -e '.[test-core,eval,$*]'
 	@touch $@
 
 # PufferLib may fail: that costs its rows only. -Bsymbolic: else its `step` is found in the C library, which has one.

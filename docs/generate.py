@@ -1,17 +1,22 @@
-"""Writes docs/tables.md, the tables of docs/probes.md and docs/training.md, the README's ladder: `make docs`."""
+"""Writes docs/tables.md, tables of other pages, the README's ladder, cards of the shipped players: `make docs`."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from smear_agents.learner_view import ViewOptions, view_table
+from smear_agents.network import policy_shape
+from smear_agents.neural import PLAYERS
 from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
-from smear_env.rules import GameRules, rules_table
+from smear_env.rules import GameRules, make_rules, rules_table
 from smear_train.console import with_interval
-from smear_train.learning.config import config_table
+from smear_train.learning.config import TrainConfig, config_table, load_config
+from smear_train.learning.export import config_digest
 from smear_train.probe import probes_table
 
 PAGE = Path(__file__).parent / "tables.md"
@@ -19,9 +24,11 @@ PROBES = Path(__file__).parent / "probes.md"
 TRAINING = Path(__file__).parent / "training.md"
 README = Path(__file__).parents[1] / "README.md"
 RESULTS = Path(__file__).parent / "results"
-"""What the commands of the README's ladder have printed with --json."""
+"""What commands have printed with --json: the evaluations of the README's ladder, the probes of the players' cards."""
 RUNS = RESULTS / "runs"
 """What training runs have logged."""
+CARDS = Path(__file__).parent / "players"
+"""What is to be known of the shipped players, a page for each."""
 
 
 def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
@@ -64,6 +71,15 @@ def training_page() -> str:
     return re.sub(r"^\| block .*?\n(?!\|)", lambda _: seen, page, flags=re.M | re.S)
 
 
+def results(kind: str) -> list[dict[str, Any]]:
+    """The documents of one kind."""
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    return [document for document in documents if document["kind"] == kind]
+
+
+LADDER = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
+
+
 def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
     """A row of the ladder from the document of an evaluation."""
     won = ""
@@ -79,9 +95,7 @@ def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
 
 def readme() -> str:
     """The README, its ladder made anew."""
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
-    head = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
-    ladder = table(head, [ladder_row(result) for result in results])
+    ladder = table(LADDER, [ladder_row(result) for result in results("evaluation")])
     page = re.sub(r"^\| deals .*?\n(?!\|)", lambda _: ladder, README.read_text(encoding="utf-8"), flags=re.M | re.S)
     head = ("smear train ...", "seed", "decisions", "minutes", "against `club`", "against `greedy`")
     rows = table(head, [run_row(path) for path in sorted(RUNS.iterdir())])
@@ -98,8 +112,121 @@ def run_row(folder: Path) -> tuple[object, ...]:
     return f"`configs/train/{config}.toml`", seed, f"{club['decisions']:,}", f"{club['minutes']:.1f}", *points
 
 
+# --- Cards of the shipped players --------------------------------------------------------------------------------
+
+
+def player_data(path: Path) -> dict[str, Any]:
+    """What `smear export` has written with the weights: the head of a safetensors file is JSON after its length."""
+    content = path.read_bytes()
+    head = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    bits = {"F16": 16, "F32": 32}[head["policy.weight.0"]["dtype"]]
+    return {**json.loads(head["__metadata__"]["smear"]), "bits": bits, "bytes": len(content)}
+
+
+def run_of(data: dict[str, Any]) -> Path | None:
+    """The folder in docs/results/runs of the run that a player is from; None if it is not there."""
+    for folder in sorted(RUNS.iterdir()):
+        if config_digest(msgspec.to_builtins(load_config(folder / "config.toml"))) == data["config"]:
+            return folder
+    return None
+
+
+def data_row(config: TrainConfig) -> str:
+    """What a player was trained on, in words."""
+    words = [f"deals played by itself, {config.deals:,} an update; no games of people"]
+    if config.clone.teacher:
+        words.insert(0, f"first {config.clone.updates} updates of cloning `{config.clone.teacher}`")
+    if config.opponents.share:
+        others = ", ".join(f"`{agent}`" for agent in config.opponents.agents)
+        words.append(f"at {config.opponents.share:.0%} of the tables against {others} and earlier selves")
+    words.append(f"algorithm {config.algorithm}, reward {config.reward}, critic {config.network.critic}")
+    return "; ".join(words)
+
+
+def about_player(data: dict[str, Any]) -> str:
+    """The table at the head of a card."""
+    rules, view, hidden = make_rules(**data["rules"]), ViewOptions(**data["view"]), tuple(data["hidden"])
+    shape, run, folder = policy_shape(rules, view, hidden), data["run"], run_of(data)
+    units = " x ".join(map(str, hidden))
+    versions = ", ".join(f"{name} {run[name]}" for name in ("python", "numpy", "numba", "torch") if name in run)
+    config = f"digest `{data['config']}`; the log of the run is not in docs/results/runs"
+    if folder is not None:
+        config = f"[{folder.name}](../results/runs/{folder.name}/config.toml), with the log of the run beside it"
+    rows: list[tuple[object, ...]] = [
+        ("game", rules.name),
+        ("network", f"{shape.sizes[0]:,} features of what its seat sees, {units} units, {shape.sizes[-1]} outputs"),
+        ("weights", f"{shape.num_weights:,} of {data['bits']} bits, {data['bytes']:,} bytes"),
+        ("trained for", f"{data['decisions']:,} decisions, {data['update']:,} updates"),
+        ("hours", f"{data['seconds'] / 3600:.2f} of playing and learning, evaluations not counted"),
+        ("machine", f"{run.get('cores', '?')} cores; {versions}"),
+        ("seed", run.get("seed", "unknown")),
+        ("source", f"commit `{run.get('commit', 'unknown')}`"),
+        ("command", f"`{run.get('command', 'unknown')}`"),
+        ("configuration", config),
+    ]
+    if folder is not None:
+        rows.insert(3, ("data", data_row(load_config(folder / "config.toml"))))
+    return table(("", ""), rows)
+
+
+def card(path: Path) -> str:
+    """The page of a shipped player."""
+    data, name = player_data(path), f"nn:{path.stem}"
+    own = re.compile(rf"(nn|{name})(\+search:\d+)?")
+    matches = [
+        result
+        for result in results("evaluation")
+        if result["game"] == data["game"] and any(own.fullmatch(result[side]) for side in "ab")
+    ]
+    parts = [
+        f"# {name}\n\nA policy network, shipped in the package. `make docs` writes this page from its file, the log of "
+        "its run and the documents in [docs/results](../results). How such players are made: "
+        "[training](../training.md).\n",
+        about_player(data),
+        "## Results\n\nPoints of A's teams less those of B's, with the 95% interval by bootstrap over deals that were "
+        "never trained on. Milliseconds are those of A and B.\n",
+        table(LADDER, [ladder_row(result) for result in matches]) if matches else "None yet.\n",
+        "## Known weaknesses\n\n" + weaknesses(name, data["game"]),
+    ]
+    return "\n".join(parts)
+
+
+def weaknesses(name: str, game: str) -> str:
+    """How many positions of each probe a player passes, beside others, and those that it does not."""
+    probes = [one for one in results("probes") if one["game"] == game]
+    own = next((one for one in probes if one["agent"] in (name, "nn")), None)
+    if own is None:
+        return f"Not asked yet: `smear probe {name} --game {game} --json` into docs/results.\n"
+    others = [one for one in probes if one is not own]
+    head = ("[probe](../probes.md)", "what is asked", f"`{own['agent']}`", *(f"`{one['agent']}`" for one in others))
+    rows = [
+        (probe["id"], probe["title"], *(passed(one["probes"][k]) for one in (own, *others)))
+        for k, probe in enumerate(own["probes"])
+    ]
+    rows.append(("all", "", *(passed(one) for one in (own, *others))))
+    failures = [
+        f"* {failure['position']}: {failure['played'] or 'nothing legal'}; accepted: {', '.join(failure['accepted'])}"
+        for probe in own["probes"]
+        for failure in probe["failures"]
+    ]
+    return "\n".join([table(head, rows), f"Failed, by `{own['command']}`:\n", *failures, ""])
+
+
+def passed(counts: dict[str, Any]) -> str:
+    """So many of so many."""
+    return f"{counts['passed']} of {counts['positions']}"
+
+
+def cards() -> dict[Path, str]:
+    """The pages of all shipped players."""
+    return {CARDS / f"{path.stem}.md": card(path) for path in sorted(PLAYERS.glob("*.safetensors"))}
+
+
 if __name__ == "__main__":
     README.write_text(readme(), encoding="utf-8")
     PROBES.write_text(probes_page(), encoding="utf-8")
     TRAINING.write_text(training_page(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
+    CARDS.mkdir(exist_ok=True)
+    for path, text in cards().items():
+        path.write_text(text, encoding="utf-8")

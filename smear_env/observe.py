@@ -47,7 +47,7 @@ def _trick_kinds(rules: GameRules) -> list[int]:
     return [kind for kind in range(GAME) if make_tables(rules)[0]["kind_points"][kind]]
 
 
-def _fill(rules: GameRules) -> int:
+def _padding(rules: GameRules) -> int:
     """What the blocks from `table` on are short of the numbers that are written at a time."""
     names = [block.name for block in BLOCKS]
     return max(0, WRITTEN - sum(block.width(rules) for block in BLOCKS[names.index("table") : -1]))
@@ -95,7 +95,7 @@ BLOCKS = (
     Block("card_points", lambda r: r.teams, "card points in the tricks that each team has won in this deal"),
     Block("scores", lambda r: 2 * r.teams, "each team's score s as |s| // 64 and |s| % 64, with the sign of s"),
     Block("deals", lambda r: 2, "dealings-out n so far in this game, this one included, as n // 64 and n % 64"),
-    Block("fill", _fill, "zeros: cards are written 64 numbers at a time, and the blocks from `table` on are fewer"),
+    Block("padding", _padding, "zeros: cards are written 64 at a time, and the blocks from `table` on are fewer"),
 )
 
 LAYOUT = np.dtype((np.record, np.dtype([(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8")], align=True)))

@@ -10,7 +10,7 @@ from smear_env import pictures
 # They import what the extra `train` brings, which `make test-oldest` does without.
 NEED_TORCH = [
     "test_learner_view.py", "test_learning.py", "test_likelihoods.py", "test_network.py", "test_run_folder.py",
-    "test_train.py", "test_training_progress.py",
+    "test_players.py", "test_train.py", "test_training_progress.py",
 ]  # fmt: skip
 collect_ignore = [] if find_spec("torch") else NEED_TORCH
 

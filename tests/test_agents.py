@@ -60,6 +60,14 @@ def test_agents_survive_hands_that_hardly_occur(name: str, game: str) -> None:
     assert last.games.terminated[0]
 
 
+@pytest.mark.boundscheck
+@pytest.mark.jit
+@pytest.mark.parametrize("name", ["club", "expert", "pimc:2"])
+def test_agents_stay_within_their_arrays(name: str) -> None:
+    """Compiled code writes beyond an array without a word, unless it is told to look (make test-boundscheck)."""
+    simulate(PRESETS["four_point"], [name], 4, seed=3)
+
+
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_an_answer_depends_on_nothing_but_the_view_and_the_seed(name: str) -> None:
     rules = PRESETS["schmier"]

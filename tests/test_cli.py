@@ -236,7 +236,10 @@ def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], tmp_path
     assert len(commands) >= 5
     for command in commands:
         if command != "bench":
-            command = command.replace("-n 2000", "-n 20").replace("report.html", str(tmp_path / "report.html"))
+            for shown, used in (("-n 2000", "-n 20"), ("runs/schmier_small-1", str(tmp_path / "run"))):
+                command = command.replace(shown, used)
+            for file in ("report.html", "mine.safetensors"):
+                command = command.replace(file, str(tmp_path / file))
             if command.startswith("train"):
                 command += f" --folder {tmp_path / 'run'}"
                 for key in ("updates=1", "deals=16", "clone.updates=1", "evaluation.deals=4"):

@@ -406,6 +406,10 @@ def test_extras_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     assert main(["eval", "greedy", "random", "--game", "schmier", "--deals", "2"]) == 4
     assert "pip install 'smear-env[eval]'" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main("tournament --agents greedy,random --game schmier --deals 2 --ray auto".split()) == 4
+    assert "pip install 'smear-env[ray]'" in capsys.readouterr().err
 
 
 def test_variants_are_evaluated_too() -> None:

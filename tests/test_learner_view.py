@@ -1,5 +1,6 @@
 """What a network sees: nothing hidden, the same whatever the suits are called, and true."""
 
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -9,8 +10,10 @@ from looks import ALL, PLAIN, Eye, Position, positions
 from play import RULES, make_env, random_actions, scale
 from test_symmetry import ANY, PAIRED, renamed
 
+from smear_agents import make_agent
 from smear_agents.learner_view import (
     BEATS,
+    BEHIND,
     BIDDING,
     BLOCKS,
     CARD_POINT_STEPS,
@@ -19,14 +22,17 @@ from smear_agents.learner_view import (
     IS_JOKER,
     IS_LEFT,
     IS_LOWEST,
+    LATER,
     LENGTH,
     MISSING_STEPS,
     MOST_CARD_FEATURES,
     MOST_TRUMPS,
     NUM_CARD_FEATURES,
     PLAIN_RANK,
+    SHARE_STEPS,
     STRONGER,
     TABLE_STEPS,
+    TAKES,
     TRUMP_RANK,
     WEAKER,
     ViewOptions,
@@ -40,6 +46,7 @@ from smear_agents.learner_view import (
     slot_action,
 )
 from smear_agents.network import Network, policy_shape
+from smear_agents.neural import SCHEMA
 from smear_env import PRESETS, GameRules, make_rules
 from smear_env.actions import NUM_ACTIONS, PASS
 from smear_env.cards import SUITS, cards_in, set_of
@@ -192,7 +199,9 @@ def test_slots_are_an_order_of_the_suits_and_trump_is_the_first(game: str, optio
 
 
 @pytest.mark.parametrize("game", RULES)
-@pytest.mark.parametrize("options", [ALL, ViewOptions(), PLAIN], ids=["all", "default", "plain"])
+@pytest.mark.parametrize(
+    "options", [ALL, ViewOptions(), ViewOptions(estimates=False), PLAIN], ids=["all", "default", "counted", "plain"]
+)
 def test_features_are_in_range_and_never_too_many(game: str, options: ViewOptions) -> None:
     rules = RULES[game]
     eye = Eye(rules, options)
@@ -234,6 +243,8 @@ def test_every_feature_is_true_of_some_positions_and_not_of_others(game: str) ->
         "winner": {0},  # who is to play has not played to this trick
         # Of all trumps at least the one that was led to the first trick is seen, or it is one's own.
         **({} if rules.max_discard else {"trumps_out": set(range(7, MOST_TRUMPS))}),
+        # And eight cards, or five, are out of the game.
+        **({} if rules.max_discard else {"shares": {6, 13, 20}}),
     }
 
 
@@ -329,11 +340,68 @@ def test_cards_are_described_as_a_slow_count_finds_them(game: str) -> None:
             found: dict[int, set[int]] = {}
             for pair in pairs:
                 found.setdefault(pair // NUM_CARD_FEATURES, set()).add(pair % NUM_CARD_FEATURES)
-            assert found == expected, slow.facts
-            said.update(feature for features in expected.values() for feature in features)
+            counted = {card: {feature for feature in features if feature < TAKES} for card, features in found.items()}
+            assert counted == expected, slow.facts
+            said.update(feature for features in found.values() for feature in features)
     without = set() if rules.left_bower else {IS_LEFT, IS_JOKER}
     without |= {base + rank for base in (PLAIN_RANK, TRUMP_RANK) for rank in range(rules.low_rank - 2)}
     assert said.keys() == set(range(NUM_CARD_FEATURES)) - without
+
+
+@both_games
+def test_estimates_are_those_of_club(game: str) -> None:
+    rules = GAMES[game]
+    eye, club = Eye(rules), make_agent("club", rules)
+    last, bosses = 0, 0
+    for position in positions(rules, 3000, seed=8, every=3, wit=0.8):
+        slow = Slow(position, rules)
+        _, pairs, slots = eye(position.observation, position.mask)
+        estimates: dict[int, list[int]] = {}
+        for card in slow.legal:
+            own = NUM_CARD_FEATURES * slot_action(card, np.array(slots))
+            estimates[card] = sorted(pair - own for pair in pairs if own + TAKES <= pair < own + NUM_CARD_FEATURES)
+        if slow.facts.leader is None or not slow.trumps:
+            assert not any(estimates.values())
+            continue
+        # One of each kind; and what club plays is behind nothing.
+        for steps in estimates.values():
+            assert [sum(begin <= step for begin in (TAKES, LATER, BEHIND)) for step in steps] == [1, 2, 3]
+        (choice,) = club(position.observation[None], position.mask[None])
+        assert estimates[choice][2] == BEHIND
+        if all(slow.facts.trick[seat] is not None for seat in range(rules.players) if seat != position.seat):
+            last += 1  # who plays last knows who takes the trick
+            for card, steps in estimates.items():
+                winner = position.seat if slow.beats(card, slow.best) else slow.winner  # type: ignore[arg-type]
+                ours = (winner - position.seat) % rules.teams == 0  # type: ignore[operator]
+                assert steps[0] == (LATER - 1 if ours else TAKES)
+        for card in slow.legal:
+            if card in slow.trumps and max(slow.of_suit({card, *slow.unseen}, card), key=slow.strength) == card:
+                bosses += 1
+                assert (
+                    estimates[card][1] == BEHIND - 1
+                )  # a trump that nothing beats takes a trick whenever it is played
+    assert last > 100 and bosses > 100
+
+
+@both_games
+def test_shares_of_trumps_follow_what_seats_have_shown(game: str) -> None:
+    rules = GAMES[game]
+    eye, voids = Eye(rules), 0
+    for position in positions(rules, 1500, seed=9, every=3, wit=0.8):
+        slow = Slow(position, rules)
+        features, _, _ = eye(position.observation, position.mask)
+        steps = eye.block(features, "shares")
+        reached = [[step % len(SHARE_STEPS) for step in steps if step // len(SHARE_STEPS) == k] for k in range(5)]
+        assert all(one == list(range(len(one))) for one in reached)
+        if slow.facts.leader is None or not slow.trumps:
+            assert not steps
+            continue
+        assert sum(SHARE_STEPS[len(one) - 1] for one in reached if one) <= 1
+        for k in range(rules.players - 1):
+            if slow.facts.trump in slow.facts.voids[(position.seat + k + 1) % rules.players]:
+                voids += 1
+                assert not reached[k]
+    assert voids > 100
 
 
 @both_games
@@ -415,7 +483,19 @@ def test_worth_goes_up_with_the_hand() -> None:
     assert slots[SUITS.index("H")] == 0 and slots[SUITS.index("D")] == 1
 
 
+SEEN = {"schmier": 3297474024, "four_point": 401969371}
+
+
+@pytest.mark.parametrize("game", SEEN)
+def test_what_networks_have_learned_to_read_means_the_same(game: str) -> None:
+    """Another meaning under the same number would spoil every network that was trained: it needs another SCHEMA."""
+    eye, digest = Eye(GAMES[game]), 0
+    for position in positions(GAMES[game], 1000, seed=10, every=3):
+        digest = zlib.crc32(repr(eye(position.observation, position.mask)).encode(), digest)
+    assert (SCHEMA, digest) == (2, SEEN[game]), "raise SCHEMA, and train the shipped players anew"
+
+
 def test_rules_that_differ_in_shape_have_other_features() -> None:
-    for options in (ALL, ViewOptions(), PLAIN):
+    for options in (ALL, ViewOptions(), ViewOptions(estimates=False), PLAIN):
         assert len({make_view_layout(rules, options).tobytes() for rules in RULES.values()}) == len(RULES)
     assert num_features(make_rules("schmier", target=11), ALL) == num_features(PRESETS["schmier"], ALL)

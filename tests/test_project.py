@@ -97,6 +97,7 @@ def test_wheel_holds_exactly_the_three_packages(tmp_path: Path) -> None:
     assert top == set(PACKAGES)
     data = {"RULES.md": "smear_env", "probes/p1.toml": "smear_train", "report.html.j2": "smear_train"}
     data |= {"protocols/schmier.toml": "smear_train", "data/outcomes-schmier.json": "smear_agents"}
+    data |= {f"players/{game}.safetensors": "smear_agents" for game in ("schmier", "four_point")}
     assert {f"{package}/{name}" for name, package in data.items()} <= set(names)
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
 
@@ -291,7 +292,7 @@ def test_the_readme_lists_the_agents() -> None:
 
 
 def test_documents_name_no_path_of_a_machine_and_stand_alone() -> None:
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*"), *ROOT.glob("configs/**/*.toml"), ROOT / "Makefile"]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("configs/**/*.toml"), ROOT / "Makefile"]:
         if path.is_file():
             text = path.read_text(encoding="utf-8")
             assert str(Path.home()) + "/" not in text, path

@@ -135,7 +135,7 @@ def test_what_is_no_checkpoint_of_ours_is_refused(run: RunFolder, tmp_path: Path
         (saved_as("{"), "not JSON"),
         (saved_as("[" * 100_000), "not JSON"),
         (saved_as([]), "no table"),
-        (saved_as(data | {"schema": 99}), "has schema 99; needed: 1"),
+        (saved_as(data | {"schema": 99}), f"has schema 99; needed: {SCHEMA}"),
         (saved_as(data | {"environment": "0.0.1"}), r"of smear-env 0\.0\.1; needed: "),
         (saved_as({key: data[key] for key in data if key != "game"}), "lacks `game`"),
         (b"hello " * 100, "damaged, or no safetensors file"),

@@ -6,9 +6,9 @@ from smear_agents.double_dummy import Solution, solve
 from smear_agents.equity import MatchEquity
 from smear_agents.expert import ExpertAgent
 from smear_agents.neural import NeuralAgent, load
-from smear_agents.registry import AGENTS, make_agent, make_agents, seat_seed
+from smear_agents.registry import AGENTS, is_foreign, make_agent, make_agents, seat_seed
 from smear_agents.scripted import GreedyAgent, RandomAgent
-from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
+from smear_agents.search import CheaterAgent, IsmctsAgent, NetworkSearchAgent, PimcAgent
 from smear_env.gym_env import decide, game_sight
 
 __all__ = [
@@ -21,12 +21,14 @@ __all__ = [
     "GreedyAgent",
     "IsmctsAgent",
     "MatchEquity",
+    "NetworkSearchAgent",
     "NeuralAgent",
     "PimcAgent",
     "RandomAgent",
     "Solution",
     "decide",
     "game_sight",
+    "is_foreign",
     "load",
     "make_agent",
     "make_agents",

@@ -122,6 +122,14 @@ def cards_above(tables: np.ndarray) -> np.ndarray:
     return above
 
 
+def club_habits(rules: GameRules, changes: dict[str, Any] | None = None) -> np.ndarray:
+    """Club's weights for the exchange and the play under some rules, a table of one row."""
+    own = HABITS_WITH_BAUERS if rules.left_bower else HABITS_WITHOUT_BAUERS
+    habits = make_row(HABITS, own | (changes or {}))
+    habits["above"] = cards_above(make_tables(rules))
+    return habits
+
+
 class ClubAgent(Agent):
     """Plays as a good club player does: by counting cards, and by what each card is likely to bring.
 
@@ -142,12 +150,9 @@ class ClubAgent(Agent):
         habits: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(rules, seed)
-        own_bids, own_habits = BIDS_WITHOUT_BAUERS, HABITS_WITHOUT_BAUERS
-        if rules.left_bower:
-            own_bids, own_habits = BIDS_WITH_BAUERS, HABITS_WITH_BAUERS
+        own_bids = BIDS_WITH_BAUERS if rules.left_bower else BIDS_WITHOUT_BAUERS
         self.bids = make_row(BIDS, own_bids | (bids or {}))
-        self.habits = make_row(HABITS, own_habits | (habits or {}))
-        self.habits["above"] = cards_above(make_tables(rules))
+        self.habits = club_habits(rules, habits)
 
     def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """As in `Agent`."""

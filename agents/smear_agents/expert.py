@@ -10,7 +10,8 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_agents.club import write_worths
 from smear_agents.equity import chance_after, shipped_equity
-from smear_agents.search import Kit, SearchAgent, best_of, club_choice, only_action, searched_action
+from smear_agents.search import ROWS, SearchAgent, best_of, searched_action
+from smear_agents.worlds import Kit, club_choice, only_action
 from smear_env import GameRules
 from smear_env._jit import int64
 from smear_env.actions import BID_1, MAX_BID, NUM_ACTIONS, PASS
@@ -82,7 +83,7 @@ class ExpertAgent(SearchAgent):
         self.equity = shipped_equity(rules)
         self._flat = self.equity.table.reshape(-1, rules.teams)
         self._bids = load_bid_table(rules)
-        self._totals = np.zeros((3, NUM_ACTIONS))
+        self._totals = np.zeros((ROWS, NUM_ACTIONS))
 
     def choose(self, games: np.ndarray, seats: np.ndarray) -> np.ndarray:
         """As in `GameAgent`."""

@@ -7,7 +7,9 @@ numbers; the first layer of a network adds up the rows of its matrix that they n
 
 With helpers, cards that may be chosen are described too: its rank, how many unseen cards are stronger, whether it would
 take the trick, ... The network gives a weight to each of these in the position, and a card's output is the sum of its
-own and of the weights of what is true of it. So what is learned of one card is learned of all that are like it.
+own and of the weights of what is true of it. So what is learned of one card is learned of all that are like it. Among
+them is what `club` works out by counting: how likely the card takes the trick, or a later one, and what it brings. A
+network finds such chances hard to compute from single cards, and easy to improve on.
 """
 
 import functools
@@ -18,8 +20,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from smear_agents._jit import kernel
+from smear_agents.club import Habits, brings, keeps, weigh_points, wins_later
 from smear_agents.club_bids import BIDS, Bids, worth_of
-from smear_agents.sight import Sight, beats, cards_at, see_bids, see_hand, see_table, which
+from smear_agents.sight import Sight, beats, cards_at, guess_hands, see_bids, see_hand, see_table, which
 from smear_env import GameRules
 from smear_env._jit import bits_of, int64
 from smear_env.actions import DONE, PASS, TRUMP_CLUBS
@@ -49,11 +52,13 @@ class ViewOptions:
         helpers: also show what a player can work out: which cards beat the table, which cannot be beaten, trumps
             still out, what the bidder still needs, what the hand is worth.
         scores: also show what each team lacks to the target, for play that depends on the score.
+        estimates: with helpers, also show what `club` expects of each card, and who may hold the trumps.
     """
 
     canonical_suits: bool = True
     helpers: bool = True
     scores: bool = False
+    estimates: bool = True
 
 
 class Block(NamedTuple):
@@ -98,24 +103,38 @@ BLOCKS = (
     _helper("after", lambda r: r.players, "how many seats play to this trick after me"),
     _helper("on_table", lambda r: len(TABLE_STEPS), "card points on the table"),
     _helper("trumps_out", lambda r: MOST_TRUMPS, "how many trumps are unseen"),
+    Block(
+        "shares",
+        lambda r, o: (r.players - 1) * len(SHARE_STEPS) if o.helpers and o.estimates else 0,
+        "how likely each other seat holds an unseen trump",
+    ),
     _helper("need", lambda r: r.max_bid + 1, "points that the bidder's side still needs, one feature each"),
 )
 
 PLAIN_RANK, TRUMP_RANK, IS_LEFT, IS_JOKER = 0, 13, 26, 27
 STRONGER, WEAKER, BEATS, FOLLOWS = 28, 32, 35, 36
 LENGTH, IS_HIGHEST, IS_LOWEST = 37, 40, 41
-NUM_CARD_FEATURES = 42
+TAKES, LATER, BEHIND = 42, 49, 55
+NUM_CARD_FEATURES = 61
 """What is said of a card that may be chosen: its rank, plain or trump; how many unseen cards of its suit are stronger
 (0, 1, 2, more) and weaker (0, 1 or 2, more); that it would take the trick; that it is of the suit led; how many cards
-of its suit are in the hand (1, 2, more); that it is the highest of them; the lowest."""
-MOST_CARD_FEATURES = 8
+of its suit are in the hand (1, 2, more); that it is the highest of them; the lowest. In the play also, with estimates:
+the chance that one's own team takes the trick with it, that it takes a later trick if it is kept, and how much less
+than the best card it brings, in points; each in steps."""
+MOST_CARD_FEATURES = 11
 """No card has more of them."""
+TAKES_STEPS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
+LATER_STEPS = (0.05, 0.25, 0.5, 0.8, 0.98)
+BEHIND_STEPS = (1e-9, 0.05, 0.15, 0.4, 1.0)
+SHARE_STEPS = (1e-9, 0.08, 0.14, 0.2, 0.27, 0.4, 0.6)
+"""Chances that a seat holds a given unseen trump: one feature for each of these that is reached."""
 
 VIEW_LAYOUT = np.dtype(
     (
         np.record,
         np.dtype(
-            [(block.name, "i8", 2) for block in BLOCKS] + [("length", "i8"), ("canonical", "i8"), ("helpers", "i8")]
+            [(block.name, "i8", 2) for block in BLOCKS]
+            + [(name, "i8") for name in ("length", "canonical", "helpers", "estimates")]
         ),
     )
 )
@@ -143,6 +162,7 @@ def make_view_layout(rules: GameRules, options: ViewOptions) -> np.ndarray:
         begin += width
     layout["length"] = begin
     layout["canonical"], layout["helpers"] = options.canonical_suits, options.helpers
+    layout["estimates"] = options.helpers and options.estimates
     layout.setflags(write=False)
     return layout
 
@@ -178,6 +198,7 @@ def most_features(rules: GameRules) -> int:
     cards = 3 * rules.deck_size + rules.players * rules.hand_cards
     rest = sum(block_slice(rules, name).stop - block_slice(rules, name).start for name in ("voids", "points"))
     steps = rules.teams * (len(CARD_POINT_STEPS) + len(MISSING_STEPS)) + len(WORTH_STEPS) + len(TABLE_STEPS)
+    steps += rules.players * len(SHARE_STEPS)
     return cards + rest + steps + 2 * rules.deck_size + MOST_TRUMPS + 5 * rules.players + 24 + hidden_features(rules)
 
 
@@ -371,6 +392,8 @@ def see(
             see_hand(view, mask, t, o, s)
             see_table(view, t, o, s)
             if which(view, o.leader[0], o.leader[1]) != NOBODY:
+                if v.estimates and s.trump != NOBODY:
+                    guess_hands(view, t, o, s)
                 n = see_trick(t, v, s, slots, out, n)
     return n
 
@@ -398,6 +421,9 @@ def see_trick(t: Tables, v: ViewLayout, s: Sight, slots: np.ndarray, out: np.nda
         stake += t.card_points[lowest(cards)]
         cards &= cards - 1
     n = add_steps(float(stake), TABLE_STEPS, v.on_table[0], out, n)
+    if v.estimates and s.trump != NOBODY:
+        for k in range(1, t.players):
+            n = add_steps(s.trump_share[k], SHARE_STEPS, v.shares[0] + (k - 1) * len(SHARE_STEPS), out, n)
     if s.trump != NOBODY and s.bidder != NOBODY:
         need = s.bid
         for kind in range(GAME):
@@ -428,8 +454,10 @@ def describe_cards(
     t: Tables,
     o: Layout,
     v: ViewLayout,
+    h: Habits,
     s: Sight,
     slots: np.ndarray,
+    sums: np.ndarray,
     out: np.ndarray,
 ) -> int:
     """Writes what is true of each card that may be chosen, after `see` has looked at the same view.
@@ -440,8 +468,10 @@ def describe_cards(
         t: likewise.
         o: likewise.
         v: likewise.
-        s: likewise.
+        h: club's habits.
+        s: as in `see`.
         slots: likewise.
+        sums: (54, 2) scratch.
         out: int32, written: slot of the card x NUM_CARD_FEATURES + feature.
 
     Returns:
@@ -450,6 +480,8 @@ def describe_cards(
     n = 0
     if not v.helpers or group_of(view, mask, o) == BIDDING:
         return n
+    has_sums = v.estimates and s.trump != NOBODY and which(view, o.leader[0], o.leader[1]) != NOBODY
+    most = estimate(t, h, s, sums) if has_sums else 0.0
     cards = s.legal
     while cards != 0:
         card = lowest(cards)
@@ -484,7 +516,39 @@ def describe_cards(
         if s.led != NOBODY and suit == s.led:
             out[n] = base + FOLLOWS
             n += 1
+        if has_sums:
+            out[n] = base + TAKES + step_of(sums[card, 0], TAKES_STEPS)
+            out[n + 1] = base + LATER + step_of(wins_later(card, t, h, s), LATER_STEPS)
+            out[n + 2] = base + BEHIND + step_of(most - sums[card, 1], BEHIND_STEPS)
+            n += 3
     return n
+
+
+@kernel
+def estimate(t: Tables, h: Habits, s: Sight, sums: np.ndarray) -> float:
+    """Writes club's estimates for each legal card: the chance that the own team takes the trick, and what it brings.
+
+    Returns the most that any brings.
+    """
+    weigh_points(t, h, s)
+    most = -np.inf
+    cards = s.legal
+    while cards != 0:
+        card = lowest(cards)
+        cards &= cards - 1
+        sums[card, 1] = brings(card, t, h, s) - keeps(card, t, h, s)
+        sums[card, 0] = s.takers[0]
+        most = max(most, sums[card, 1])
+    return most
+
+
+@kernel
+def step_of(value: float, steps: Any) -> int:
+    """How many of the steps a value reaches."""
+    k = 0
+    while k < len(steps) and value >= steps[k]:
+        k += 1
+    return k
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smear_agents._jit import kernel
+from smear_agents.club import club_habits
 from smear_agents.learner_view import (
     MOST_CARD_FEATURES,
     NUM_CARD_FEATURES,
@@ -213,11 +214,13 @@ class Desk(NamedTuple):
     layout: np.ndarray
     view_layout: np.ndarray
     worths: np.ndarray
+    habits: np.ndarray
     sizes: np.ndarray
     sight: np.ndarray
     slots: np.ndarray
     features: np.ndarray
     pairs: np.ndarray
+    sums: np.ndarray
     units: np.ndarray
     active: np.ndarray
     outputs: np.ndarray
@@ -230,11 +233,13 @@ def make_desk(rules: GameRules, options: ViewOptions, sizes: Sequence[int]) -> D
         layout=make_layout(rules),
         view_layout=make_view_layout(rules, options),
         worths=order_worths(),
+        habits=club_habits(rules),
         sizes=np.array(sizes, np.int64),
         sight=np.zeros(1, SIGHT),
         slots=np.zeros(4, np.int64),
         features=np.zeros(most_features(rules), np.int32),
         pairs=np.zeros(NUM_CARDS * MOST_CARD_FEATURES, np.int32),
+        sums=np.zeros((NUM_CARDS, 2)),
         units=np.zeros((2, max(sizes[1:])), np.float32),
         active=np.zeros(max(sizes) + 1, np.int64),
         outputs=np.zeros(sizes[-1], np.float32),
@@ -246,7 +251,8 @@ def look(view: np.ndarray, mask: np.ndarray, desk: Any) -> tuple[int, int]:
     """Puts the features of a view (D,) with its mask (70,) and those of its cards on the desk; returns how many."""
     t, o, v, s = desk.tables[0], desk.layout[0], desk.view_layout[0], desk.sight[0]
     num_features = see(view, mask, t, o, v, desk.worths[0], s, desk.slots, desk.features, 0)
-    return num_features, describe_cards(view, mask, t, o, v, s, desk.slots, desk.pairs)
+    num_pairs = describe_cards(view, mask, t, o, v, desk.habits[0], s, desk.slots, desk.sums, desk.pairs)
+    return num_features, num_pairs
 
 
 @kernel
@@ -289,12 +295,12 @@ class Network:
                 f"given: {weights.shape}"
             )
         self.weights = np.ascontiguousarray(weights, np.float32)
-        self._desk = make_desk(rules, options, self.shape.sizes)
+        self.desk = make_desk(rules, options, self.shape.sizes)
 
     def actions(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """The action that it thinks best for each row, (N,) int64; observations (N, D), masks (N, 70)."""
         actions = np.empty(len(observations), np.int64)
-        network_actions(observations, action_masks, self._desk, self.weights, actions)
+        network_actions(observations, action_masks, self.desk, self.weights, actions)
         return actions
 
     def probabilities(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
@@ -309,4 +315,4 @@ class Network:
     def outputs(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
         """Its outputs (70,) for one view, by action: logits, or values if it was trained to value actions."""
         self.actions(observation[None], action_mask[None])
-        return self._desk.outputs[[slot_action(action, self._desk.slots) for action in range(NUM_ACTIONS)]]
+        return self.desk.outputs[[slot_action(action, self.desk.slots) for action in range(NUM_ACTIONS)]]

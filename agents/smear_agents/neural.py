@@ -1,6 +1,7 @@
-"""Players that are networks: reading them from checkpoints, and asking them."""
+"""Players that are networks: reading them from checkpoints, those shipped with the package, and asking them."""
 
 import json
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from smear_agents.agent import Agent
 from smear_agents.learner_view import ViewOptions, make_view_layout
 from smear_agents.network import Network, policy_shape
 from smear_env import GameRules, __version__
-from smear_env.rules import make_rules
+from smear_env.rules import differences, make_rules
 
-SCHEMA = 1
+SCHEMA = 2
 """Of checkpoints: goes up when older ones can no longer be read, or would be seen with other eyes."""
+
+PLAYERS = Path(str(files("smear_agents"))) / "players"
+"""Where the shipped players are: a `.safetensors` for each game that there is one for."""
 
 
 class CheckpointError(ValueError):
@@ -35,14 +39,59 @@ class NeuralAgent(Agent):
 
     def __init__(self, rules: GameRules, seed: int, network: Network) -> None:
         super().__init__(rules, seed)
-        if make_view_layout(rules, network.options) != make_view_layout(network.rules, network.options):
-            raise ValueError(f"the network was trained for {network.rules.name} and cannot play {rules.name}")
-        # Of rules that look the same, the ones it is asked to play: the target may be another.
-        self.network = Network(rules, network.options, network.hidden, network.weights)
+        self.network = network_for(network, rules)
 
     def __call__(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         """As in `Agent`."""
         return self.network.actions(observations, action_masks)
+
+    def shares(self, observation: np.ndarray, action_mask: np.ndarray) -> dict[int, float]:
+        """The probability of each legal action in its policy, for one view (D,) with its mask (70,).
+
+        Of a network that was trained to value actions it is no more than an order.
+        """
+        legal = np.flatnonzero(action_mask)
+        outputs = self.network.outputs(observation, action_mask)[legal].astype(np.float64)
+        odds = np.exp(outputs - outputs.max())
+        return dict(zip(legal.tolist(), (odds / odds.sum()).tolist(), strict=True))
+
+
+def network_for(network: Network, rules: GameRules) -> Network:
+    """A network made to play some rules that look the same to it as its own: the target may be another.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if make_view_layout(rules, network.options) != make_view_layout(network.rules, network.options):
+        raise ValueError(f"the network was trained for {network.rules.name} and cannot play {rules.name}")
+    return Network(rules, network.options, network.hidden, network.weights)
+
+
+def shipped_games() -> list[str]:
+    """The games that a player is shipped for."""
+    return sorted(path.stem for path in PLAYERS.glob("*.safetensors"))
+
+
+def shipped_network(rules: GameRules, game: str = "") -> Network:
+    """The network of a shipped player, to play some rules.
+
+    Args:
+        rules: what it is to play.
+        game: its name after `nn:`; "" for the one of the preset nearest to the rules.
+
+    Raises:
+        ValueError: none such is shipped, or it was trained for another game; the message says which there are.
+    """
+    name = game or differences(rules)[0]
+    there = f"shipped: {', '.join(f'nn:{other}' for other in shipped_games())}"
+    if name not in shipped_games():
+        raise ValueError(f"no network is shipped for {name}; {there}")
+    try:
+        return network_for(read_network(PLAYERS / f"{name}.safetensors"), rules)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"nn:{name}: {error}; {there}") from error
 
 
 def is_checkpoint(name: str) -> bool:
@@ -75,14 +124,7 @@ def read_network(path: str | Path) -> Network:
     """
     from safetensors import SafetensorError, safe_open
 
-    file = Path(path)
-    if file.is_dir():
-        names = [name for name in ("best", "last") if (file / "ckpt" / f"{name}.safetensors").is_file()]
-        if not names:
-            raise ValueError(f"{path} has no checkpoint yet: there is no ckpt/last.safetensors in it")
-        file = file / "ckpt" / f"{names[0]}.safetensors"
-    if not file.is_file():
-        raise ValueError(f"there is no checkpoint {path}")
+    file = checkpoint_file(path)
     try:
         with safe_open(file, framework="np") as tensors:
             data = json.loads((tensors.metadata() or {})["smear"])
@@ -92,15 +134,34 @@ def read_network(path: str | Path) -> Network:
         raise CheckpointError(f"{file} is not a checkpoint of smear-env, or it is damaged: {error}") from error
 
 
+def checkpoint_file(path: str | Path) -> Path:
+    """The file of a checkpoint: of a run the best one, or the last if none was judged.
+
+    Raises:
+        ValueError: there is none.
+    """
+    file = Path(path)
+    if file.is_dir():
+        names = [name for name in ("best", "last") if (file / "ckpt" / f"{name}.safetensors").is_file()]
+        if not names:
+            raise ValueError(f"{path} has no checkpoint yet: there is no ckpt/last.safetensors in it")
+        file = file / "ckpt" / f"{names[0]}.safetensors"
+    if not file.is_file():
+        raise ValueError(f"there is no checkpoint {path}")
+    return file
+
+
 def check_version(file: Path, data: dict[str, Any]) -> None:
     """Makes sure that a checkpoint can be read by this version.
+
+    A player that was exported names no version: for one that is only to play, the schema says enough.
 
     Raises:
         CheckpointError: it is of another schema or version of smear_env.
     """
     for name, given, needed in (
         ("schema", data["schema"], SCHEMA),
-        ("smear-env", data["environment"], __version__),
+        ("smear-env", data.get("environment", __version__), __version__),
     ):
         if given != needed:
             raise CheckpointError(f"checkpoint {file} is of {name} {given}; needed: {needed}")

@@ -1,5 +1,6 @@
 """A player made of parts: one bids, one exchanges, one plays, so that the phases can be compared apart."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,11 +27,13 @@ def parse_parts(name: str) -> dict[str, str]:
     >>> parse_parts("bid=greedy+exchange=random+play=random")
     {'bid': 'greedy', 'exchange': 'random', 'play': 'random', 'trump': 'greedy'}
 
+    What follows a `+` and is no `PART=` belongs to the agent before it, as in `play=nn+search:20`.
+
     Raises:
         ValueError: a part that does not exist, is named twice, or is missing.
     """
     parts: dict[str, str] = {}
-    for text in name.split("+"):
+    for text in re.split(r"\+(?=\w+=)", name):
         part, equals, agent = text.partition("=")
         if not equals or not agent or part not in PARTS:
             raise ValueError(f"{text!r} in {name!r} is not PART=AGENT; parts: {', '.join(PARTS)}")

@@ -1,7 +1,8 @@
 """Agents by name, as on the command line.
 
-`random` or `greedy`, the path of a checkpoint or of a training run, `package.module:Class` for anybody else's,
-`bid=greedy+exchange=greedy+play=random` for one made of parts.
+`random` or `greedy`, `nn:schmier` for a shipped network, the path of a checkpoint or of a training run, either of these
+with `+search:N`, `package.module:Class` for anybody else's, `bid=greedy+exchange=greedy+play=random` for one made of
+parts.
 """
 
 import difflib
@@ -14,23 +15,32 @@ from typing import NamedTuple
 from smear_agents.agent import Agent
 from smear_agents.club import ClubAgent
 from smear_agents.expert import ExpertAgent
-from smear_agents.neural import is_checkpoint, load
+from smear_agents.network import Network
+from smear_agents.neural import NeuralAgent, is_checkpoint, network_for, read_network, shipped_network
 from smear_agents.phased import make_phased, parse_parts
 from smear_agents.scripted import GreedyAgent, RandomAgent
-from smear_agents.search import CheaterAgent, IsmctsAgent, PimcAgent
+from smear_agents.search import CheaterAgent, IsmctsAgent, NetworkSearchAgent, PimcAgent
 from smear_env import GameRules
 
 
 class Entry(NamedTuple):
     """A name in the registry: what makes the agent, and what it does.
 
-    `make` is called with (rules, seed), and with the whole number after the colon where the name has to have one;
-    `argument` says what that is, None that there is none.
+    `make` is called with (rules, seed), and with what follows the colon, if anything does. `argument` says what that
+    is: None for nothing, N for a whole number, which the name has to have, anything else for a text.
     """
 
     make: Callable[..., Agent]
     meaning: str
     argument: str | None = None
+
+
+def _shipped(rules: GameRules, seed: int, game: str = "") -> Agent:
+    return NeuralAgent(rules, seed, shipped_network(rules, game))
+
+
+def _shipped_search(rules: GameRules, seed: int, worlds: int) -> Agent:
+    return NetworkSearchAgent(rules, seed, shipped_network(rules), worlds)
 
 
 AGENTS = {
@@ -40,19 +50,27 @@ AGENTS = {
     "expert": Entry(ExpertAgent, "club, that bids by the chance to win the game and plays the last tricks exactly"),
     "pimc": Entry(PimcAgent, "deals the hidden cards anew N times, searches each deal, takes the mean", "N"),
     "ismcts": Entry(IsmctsAgent, "grows one tree over N deals of the hidden cards", "N"),
+    "nn": Entry(_shipped, "the network shipped for the game, trained by self-play", "GAME"),
+    "nn+search": Entry(
+        _shipped_search, "that network, which first plays its options to the end in N deals of the hidden cards", "N"
+    ),
     "cheater": Entry(CheaterAgent, "sees all cards: no player, but a bound for the others"),
 }
 
 MOST = 1_000_000
 """The highest number after the colon of a name."""
 
+SEARCH = "+search"
+"""What follows the name of a network that is to search."""
+
 
 def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """The agent of that name for some rules.
 
     Args:
-        name: a name in `AGENTS`, some with a number, as in `pimc:30`; or the path of a checkpoint (.safetensors) or of
-            a training run; or `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as in
+        name: a name in `AGENTS`, some with a number or a game, as in `pimc:30`, `nn:schmier`; or the path of a
+            checkpoint (.safetensors) or of a training run; or one of these networks with `+search:N`; or
+            `package.module:Class`, called as `Class(rules, seed)`; or parts joined by `+`, as in
             `bid=greedy+exchange=greedy+play=random`.
         rules: the rules it will play.
         seed: of its own chance.
@@ -60,22 +78,25 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     Raises:
         ValueError: no such agent.
     """
-    if name in AGENTS and AGENTS[name].argument is None:
+    if name in AGENTS and AGENTS[name].argument != "N":
         return AGENTS[name].make(rules, seed)
     if "=" in name and not Path(name).exists():
         return make_phased(
             {part: make_agent(agent, rules, seed) for part, agent in parse_parts(name).items()}, rules, seed
         )
     if is_checkpoint(name):
-        return load(name, rules, seed)
-    module, colon, attribute = name.partition(":")
+        return NeuralAgent(rules, seed, read_network(name))
+    module, colon, attribute = name.rpartition(":") if ":" in name else (name, "", "")
     if module in AGENTS:
         entry = AGENTS[module]
         if entry.argument is None:
             raise ValueError(f"agent {module!r} takes no argument; given: {name!r}")
-        if not attribute.isdecimal() or not 1 <= int(attribute) <= MOST:
-            raise ValueError(f"{name!r} is not {module}:{entry.argument}, a whole number 1..{MOST}, as in {module}:30")
-        return entry.make(rules, seed, int(attribute))
+        if entry.argument != "N":
+            return entry.make(rules, seed, attribute)
+        return entry.make(rules, seed, _number(module, attribute))
+    if module.endswith(SEARCH):
+        network = _network(module.removesuffix(SEARCH), rules)
+        return NetworkSearchAgent(rules, seed, network, _number(module, attribute))
     if not colon or not attribute:
         near = difflib.get_close_matches(name, AGENTS)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(AGENTS)}"
@@ -85,6 +106,42 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"cannot load agent {name!r}: {error}") from error
     return make(rules, seed)
+
+
+def _number(name: str, text: str) -> int:
+    """The whole number after the colon of a name."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"'{name}:{text}' is not {name}:N, a whole number 1..{MOST}, as in {name}:30")
+    return int(text)
+
+
+def _network(name: str, rules: GameRules) -> Network:
+    """The network of that name, shipped or in a file, to play some rules."""
+    if is_checkpoint(name):
+        return network_for(read_network(name), rules)
+    if name == "nn" or name.startswith("nn:"):
+        return shipped_network(rules, name.removeprefix("nn").removeprefix(":"))
+    raise ValueError(f"{name!r} is no network that could search; name nn, nn:GAME, a checkpoint or a training run")
+
+
+def split_search(name: str) -> tuple[str, str]:
+    """The name of a network and what follows it if it is to search.
+
+    >>> split_search("run.safetensors+search:20")
+    ('run.safetensors', '+search:20')
+    >>> split_search("club")
+    ('club', '')
+    """
+    network, search, number = name.rpartition(SEARCH + ":")
+    return (network, search + number) if search else (name, "")
+
+
+def is_foreign(name: str) -> bool:
+    """Whether an agent, or a part of it, is none of this package's but `package.module:Class`."""
+    if "=" in name and not Path(name).exists():
+        return any(map(is_foreign, parse_parts(name).values()))
+    module, colon, _ = name.rpartition(":")
+    return bool(colon) and module not in AGENTS and not module.endswith(SEARCH) and not is_checkpoint(name)
 
 
 def make_agents(names: Sequence[str], rules: GameRules, seed: int = 0) -> list[Agent]:

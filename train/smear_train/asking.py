@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from smear_agents import AGENTS, Agent, GameAgent, decide, game_sight, make_agent, seat_seed
+from smear_agents import Agent, GameAgent, decide, game_sight, is_foreign, make_agent, seat_seed
 from smear_env import GameRules, Games
 from smear_env.actions import NUM_ACTIONS
 from smear_train.console import error_line
@@ -63,7 +63,7 @@ class Player:
     def __init__(self, name: str, rules: GameRules, seed: int, time_limit: float | None = None) -> None:
         self.name = name
         self._caller: _Child | _Local
-        if is_foreign(name) or time_limit is not None:
+        if has_own_process(name, time_limit):
             self._caller = _Child(name, rules, seed, time_limit or TIME_LIMIT)
         else:
             self._caller = _Local(name, rules, seed)
@@ -128,10 +128,9 @@ def single_decision(agent: Agent, games: Games) -> int:
     return operator.index(np.asarray(decide(agent, games, np.zeros(1, np.int64))).reshape(1)[0])
 
 
-def is_foreign(name: str) -> bool:
-    """Whether an agent, or a part of it, is none of smear_agents'."""
-    agents = [part.partition("=")[2] for part in name.split("+")] if "=" in name else [name]
-    return any(":" in agent and agent.partition(":")[0] not in AGENTS for agent in agents)
+def has_own_process(name: str, time_limit: float | None) -> bool:
+    """Whether a player of that name and limit lives in a process of its own."""
+    return is_foreign(name) or time_limit is not None
 
 
 class _Local:

@@ -38,6 +38,7 @@ EXTRA_OF = {
     "rich": "train",
     "tensorboard": "train",
     "tomli_w": "train",
+    "ray": "ray",
 }
 """The extra of this package that brings a module."""
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -191,6 +192,8 @@ def evaluate(
     workers: int = 1,
     progress: Callable[[int], None] = lambda done: None,
     start_method: str = "spawn",
+    keep: Path | None = None,
+    ray: str | None = None,
 ) -> Evaluation:
     """Plays the deals and measures.
 
@@ -199,9 +202,12 @@ def evaluate(
         workers: processes; the result does not depend on them.
         progress: called with the number of deals done.
         start_method: of the processes.
+        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
+        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: an agent that does not exist.
+        RuntimeError: as for `smear_train.match.play`.
     """
     plan = setup.plan()
     line_ups = np.array(plan.line_ups)
@@ -210,7 +216,7 @@ def evaluate(
     tallies: list[Tally] = []
     looks: list[np.ndarray] = []
     ratio = None
-    for chunk in play(plan, workers, progress, start_method):
+    for chunk in play(plan, workers, progress, start_method, keep, ray):
         tallies.append(chunk)
         if setup.sprt is not None:
             looks.append(values_of(first_tables(chunk, num_tables), line_ups))

@@ -3,7 +3,9 @@
 import argparse
 import json
 import shlex
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +87,20 @@ def add_time_limit(parser: Parser) -> None:
 
 
 def add_deals(parser: Parser) -> None:
-    """Adds the options for how much is played, and by how many processes."""
+    """Adds the options for how much is played, and by which processes."""
     parser.add_argument("--deals", type=int, metavar="N", help=f"deals or games (default {DEALS})")
     parser.add_argument("--seed", type=int, default=0, help="of all chance (default 0)")
     parser.add_argument("--workers", type=int, default=1, help="processes; the result is the same (default 1)")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="play on a Ray cluster instead: auto, or HOST:PORT (docs/clusters.md)"
+    )
+    parser.add_argument(
+        "--keep", metavar="FOLDER", help="keep there what is played; the same command goes on from it after a stop"
+    )
 
 
 def check_deals(arguments: argparse.Namespace) -> None:
-    """Fills in the number of deals; raises UsageError for a number that is out of range."""
+    """Fills in the number of deals; raises UsageError for a number that is out of range, or a wrong address."""
     if arguments.deals is None:
         arguments.deals = DEALS
     check_seed(arguments.seed)
@@ -101,6 +109,26 @@ def check_deals(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
     if arguments.time_limit is not None and arguments.time_limit <= 0:
         raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
+    if arguments.ray is not None:
+        from smear_train.cluster import check_address
+
+        if arguments.workers != 1:
+            raise UsageError("--workers is of this machine; with --ray every CPU of the cluster plays, so leave it out")
+        try:
+            check_address(arguments.ray)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        import ray  # noqa: F401  # missing, it is better missed before the deals than after
+
+
+def _where(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Where it is played, and where what is played is kept."""
+    return {"keep": Path(arguments.keep) if arguments.keep else None, "ray": arguments.ray}
+
+
+def _results_alone(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Keeps Ray's messages, such as of a lost node, out of the results: it would print them to stdout."""
+    return redirect_stdout(sys.stderr) if arguments.ray is not None else nullcontext()
 
 
 def _shared(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -139,7 +167,9 @@ def _eval(arguments: argparse.Namespace) -> int:
             sprt=_parse_sprt(arguments.sprt),
             **shared,
         )
-        evaluation = evaluate(setup, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+        progress = Progress(arguments.deals, "deals", arguments.quiet)
+        with _results_alone(arguments):
+            evaluation = evaluate(setup, arguments.workers, progress, **_where(arguments))
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(evaluation)
@@ -157,13 +187,15 @@ def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
         raise UsageError("--protocol takes one agent, and names the game itself: smear eval --protocol schmier greedy")
     try:
         protocol = load_protocol(arguments.protocol)
-        result = run(
-            protocol,
-            arguments.agents[0],
-            deals,
-            arguments.workers,
-            lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
-        )
+        with _results_alone(arguments):
+            result = run(
+                protocol,
+                arguments.agents[0],
+                deals,
+                arguments.workers,
+                lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
+                **_where(arguments),
+            )
     except ValueError as error:
         raise UsageError(str(error)) from error
     result["command"] = f"smear eval --protocol {shlex.quote(arguments.protocol)} {shlex.quote(arguments.agents[0])}"
@@ -236,7 +268,9 @@ def _tournament(arguments: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     try:
         contest = Contest(agents=tuple(arguments.agents.split(",")), allow_cheaters=arguments.allow_cheaters, **shared)
-        standings = hold(contest, arguments.workers, Progress(arguments.deals, "deals", arguments.quiet))
+        progress = Progress(arguments.deals, "deals", arguments.quiet)
+        with _results_alone(arguments):
+            standings = hold(contest, arguments.workers, progress, **_where(arguments))
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(standings)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from smear_agents import PimcAgent, game_sight, make_agent, solve
+from smear_agents import NeuralAgent, PimcAgent, game_sight, make_agent, solve
 from smear_env import GameRules
 from smear_env.actions import action_text, is_legal
 from smear_env.rules import NOBODY, PHASES, PLAY, make_rules
@@ -22,6 +22,10 @@ Objective = Literal["points", "margin", "made", "score"]
 
 SCORE_CHANGE = "change of score of the own team less the mean of the others'"
 """The unit of what pimc and the solver say: points of the score at the end of the deal."""
+
+MEAN = f"{SCORE_CHANGE}, mean over its deals of the hidden cards"
+SHARE = "how probable each action is in its policy"
+"""What the values of a player mean."""
 
 Cards = Annotated[str, msgspec.Meta(description="card texts with blanks between them")]
 
@@ -119,7 +123,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         action: its text; None if it gave nothing legal, then `fault` says what it did.
-        values: by action, where the player has them: of pimc the mean over its deals.
+        values: by action, where the player has them.
+        meaning: what those are.
         sees_all: it looks at the cards.
     """
 
@@ -127,6 +132,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     action: str | None
     fault: str | None = None
     values: dict[str, float] | None = None
+    meaning: str | None = None
     sees_all: bool = False
 
 
@@ -141,11 +147,13 @@ def answer(name: str, seed: int, table: Table) -> Answer:
         return Answer(agent=name, action=None, fault=error_line(error))
     if not is_legal(table.games.records[0], action):
         return Answer(agent=name, action=None, fault=f"chose action {action}, which is not legal", sees_all=sees_all)
-    values = None
+    weighed, meaning = None, None
     if isinstance(agent, PimcAgent):
-        (weighed,) = agent.weigh(*game_sight(table.games, row))
-        values = {action_text(one): round(value, 4) for one, value in weighed.items()}
-    return Answer(agent=name, action=action_text(action), values=values, sees_all=sees_all)
+        (weighed,), meaning = agent.weigh(*game_sight(table.games, row)), MEAN
+    elif isinstance(agent, NeuralAgent):
+        weighed, meaning = agent.shares(table.games.observations[0], table.games.action_masks[0]), SHARE
+    values = weighed and {action_text(one): round(value, 4) for one, value in weighed.items()}
+    return Answer(agent=name, action=action_text(action), values=values, meaning=meaning, sees_all=sees_all)
 
 
 def hint(table: Table, names: Sequence[str], seed: int = 0, objective: Objective | None = None) -> dict[str, Any]:
@@ -207,7 +215,8 @@ def as_text(found: dict[str, Any]) -> str:
     for action in found["sees"]["legal"]:
         cells = []
         for one in answers:
-            value = f"{one['values'][action]:+.2f}" if one["values"] else ""
+            sign = "" if one["meaning"] == SHARE else "+"
+            value = f"{one['values'][action]:{sign}.2f}" if one["values"] else ""
             cells.append(f"{'*' if one['action'] == action else ' '} {value}".rstrip())
         if exact:
             cells.append(f"{'*' if action in exact['best'] else ' '} {exact['values'][action]:g}")
@@ -219,7 +228,7 @@ def as_text(found: dict[str, Any]) -> str:
         elif one["sees_all"]:
             notes.append(f"{one['agent']}: sees all cards, as no player may")
         elif one["values"]:
-            notes.append(f"{one['agent']}: {SCORE_CHANGE}, mean over its deals of the hidden cards")
+            notes.append(f"{one['agent']}: {one['meaning']}")
     if exact:
         notes.append(f"all cards known, as no player may: {exact['objective']}, {exact['meaning']}; * the best")
     return "\n".join([found["text"], "", format_table(rows), "", *notes])

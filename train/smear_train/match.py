@@ -1,16 +1,20 @@
 """Duplicate deals: the same cards, dealers and scores at several tables, with the players' places rotated.
 
 What is played is a `Plan`; what happened is a `Tally`. Deals are played in chunks, each by itself, so the result is the
-same however many processes share them.
+same however many processes or machines share them.
 """
 
 import hashlib
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -265,6 +269,9 @@ class _Counts:
 
 # --- All chunks --------------------------------------------------------------------------------------------------
 
+Range: TypeAlias = tuple[int, int]
+"""The deals of a chunk: the first, and the one after the last."""
+
 _tables: Tables
 
 
@@ -279,7 +286,12 @@ def _play_chunk(begin: int, end: int) -> Tally:
 
 
 def play(
-    plan: Plan, workers: int = 1, progress: Callable[[int], None] = lambda done: None, start_method: str = "spawn"
+    plan: Plan,
+    workers: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+    start_method: str = "spawn",
+    keep: Path | None = None,
+    ray: str | None = None,
 ) -> Iterator[Tally]:
     """Plays a plan chunk by chunk and yields their tallies in order. Whoever has seen enough may stop.
 
@@ -288,34 +300,74 @@ def play(
         workers: processes.
         progress: called with the number of deals done.
         start_method: of the processes, as in `multiprocessing`.
+        keep: a folder that chunks are written to as soon as they are played. Those that are there already are read.
+        ray: the address of a Ray cluster that plays instead of this machine, see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: a player that does not exist, or that cheats and is not allowed to.
-        RuntimeError: a worker process was killed.
+        RuntimeError: a worker process was killed; or what the cluster cannot do.
     """
     ranges = [(begin, min(begin + plan.chunk, plan.deals)) for begin in range(0, plan.deals, plan.chunk)]
     tables = Tables(plan)  # in this process even if others play: what is wrong with the players shows here
-    if workers == 1 or len(ranges) == 1:
-        try:
-            for begin, end in ranges:
-                yield tables.play(begin, end)
-                progress(end)
-        finally:
+    try:
+        kept, played = None, dict[Range, Tally]()
+        if keep is not None:
+            from smear_train.kept import Kept
+
+            kept = Kept(keep, plan)
+            played = kept.read(ranges)
+        missing = [deals for deals in ranges if deals not in played]
+        chunks: Generator[tuple[Range, Tally], None, None]
+        if ray is None and (workers == 1 or len(missing) <= 1):
+            chunks = ((deals, tables.play(*deals)) for deals in missing)
+        else:
             tables.close()
-        return
-    tables.close()
+            chunks = _elsewhere(plan, missing, workers, start_method, ray)
+        done = sum(end - begin for begin, end in played)
+        with closing(chunks):
+            for wanted in ranges:
+                while wanted not in played:
+                    deals, tally = next(chunks)
+                    if kept is not None:
+                        kept.write(deals, tally)
+                    played[deals] = tally
+                    done += deals[1] - deals[0]
+                    progress(done)
+                yield played.pop(wanted)
+        if not missing:
+            progress(done)
+    finally:
+        tables.close()
+
+
+def _elsewhere(
+    plan: Plan, ranges: list[Range], workers: int, start_method: str, ray: str | None
+) -> Generator[tuple[Range, Tally], None, None]:
+    """Plays chunks in other processes, of this machine or of a cluster, and yields them as they are done."""
+    if ray is None:
+        return _in_processes(plan, ranges, workers, start_method)
+    from smear_train.cluster import play_chunks
+
+    return play_chunks(plan, ranges, ray)
+
+
+def _in_processes(
+    plan: Plan, ranges: list[Range], workers: int, start_method: str
+) -> Generator[tuple[Range, Tally], None, None]:
     pool = ProcessPoolExecutor(
         min(workers, len(ranges)), multiprocessing.get_context(start_method), _begin_worker, (plan,)
     )
     try:
-        waiting: list[Future[Tally]] = []
+        waiting: dict[Future[Tally], Range] = {}
         upcoming = iter(ranges)
-        for _, end in ranges:
+        while True:
             # A few chunks ahead and no more, so that stopping early wastes little.
-            while len(waiting) < 2 * workers and (following := next(upcoming, None)) is not None:
-                waiting.append(pool.submit(_play_chunk, *following))
-            yield waiting.pop(0).result()
-            progress(end)
+            for deals in islice(upcoming, 2 * workers - len(waiting)):
+                waiting[pool.submit(_play_chunk, *deals)] = deals
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
     except BrokenProcessPool:
         raise RuntimeError("a worker process ended before its work was done; is there enough memory?") from None
     finally:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,8 @@ def run(
     deals: int | None = None,
     workers: int = 1,
     progress: Callable[[str], Callable[[int], None]] = lambda what: lambda done: None,
+    keep: Path | None = None,
+    ray: str | None = None,
 ) -> dict[str, Any]:
     """Plays an agent through a protocol.
 
@@ -76,12 +79,15 @@ def run(
         deals: fewer than the protocol wants, for a try; whole games are then fewer in proportion.
         workers: processes.
         progress: given what is played, the function that is told how many deals are done.
+        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
+        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Returns:
         The results as `smear eval` gives them, and the row of the results table as Markdown.
 
     Raises:
         ValueError: an agent that does not exist.
+        RuntimeError: as for `smear_train.match.play`.
     """
     rules = make_rules(protocol.game)
     share = 1.0 if deals is None else deals / protocol.deals
@@ -94,7 +100,11 @@ def run(
         base, a=with_bidder(agent, protocol.common_bidder), b=with_bidder(strongest, protocol.common_bidder)
     )
     setups["games"] = replace(base, b=strongest, deals=max(1, round(share * protocol.games)), episode="game")
-    results = {what: document(evaluate(setup, workers, progress(what))) for what, setup in setups.items()}
+    with _connection(ray):
+        results = {
+            what: document(evaluate(setup, workers, progress(what), keep=keep, ray=ray))
+            for what, setup in setups.items()
+        }
     main = results[f"against {strongest}"]
     spent = main["ms_per_decision_a"]
     return {
@@ -111,6 +121,15 @@ def run(
             + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
+
+
+def _connection(ray: str | None) -> AbstractContextManager[None]:
+    """One connection for all matches, so that the processes of the nodes serve them all."""
+    if ray is None:
+        return nullcontext()
+    from smear_train.cluster import connected
+
+    return connected(ray)
 
 
 def with_bidder(agent: str, bidder: str) -> str:

@@ -127,7 +127,12 @@ class Standings:
 
 
 def hold(
-    contest: Contest, workers: int = 1, progress: Callable[[int], None] = lambda done: None, start_method: str = "spawn"
+    contest: Contest,
+    workers: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+    start_method: str = "spawn",
+    keep: Path | None = None,
+    ray: str | None = None,
 ) -> Standings:
     """Plays a tournament.
 
@@ -136,12 +141,15 @@ def hold(
         workers: processes; the result does not depend on them.
         progress: called with the number of deals done.
         start_method: of the processes.
+        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
+        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: an agent that does not exist, or that cheats and is not allowed to.
+        RuntimeError: as for `smear_train.match.play`.
     """
     began = time.perf_counter()
-    tally = merge(list(play(contest.plan(), workers, progress, start_method)))
+    tally = merge(list(play(contest.plan(), workers, progress, start_method, keep, ray)))
     lead = leads_by_deal(contest, tally)
     pairs, triples = contest.pairs(), contest.triples()
     leads = {pair: mean_interval(values, contest.seed) for pair, values in zip(pairs, lead, strict=False)}

@@ -1,4 +1,4 @@
-"""The verb `train` of the command line."""
+"""The verbs `train` and `export` of the command line."""
 
 import argparse
 import os
@@ -31,7 +31,11 @@ PARENT = "SMEAR_PARENT"
 
 
 def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Parser]) -> None:
-    """Adds the verb to the command line."""
+    """Adds the verbs to the command line."""
+    sub = verb("export", _export, "write a trained policy to a file of its own: a player, nothing to go on from")
+    sub.add_argument("source", metavar="RUN", help="the folder of a run (its best checkpoint), or a checkpoint")
+    sub.add_argument("file", metavar="FILE", help="NAME.safetensors")
+    sub.add_argument("--half", action="store_true", help="16 bits a weight in place of 32, for half the size")
     sub = verb("train", _train, "train a policy by self-play")
     sub.add_argument("config", nargs="?", metavar="CONFIG", help="a configuration, as in configs/train")
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key; may be repeated")
@@ -87,6 +91,26 @@ def _train(arguments: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, before)
         if world is not None:
             world.close()
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from smear_train.learning.export import export_player
+    from smear_train.learning.run_folder import CheckpointError
+
+    try:
+        data = export_player(arguments.source, arguments.file, arguments.half)
+    except CheckpointError as error:
+        sys.stderr.write(f"smear export: {error}\n")
+        return CHECK_SAID_NO
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        sys.stderr.write(f"smear export: {arguments.file} cannot be written: {error.strerror or error}\n")
+        return FAILED
+    size = Path(arguments.file).stat().st_size
+    document = {"kind": "player", "file": arguments.file, "bytes": size, **data}
+    text = f"{arguments.file}: {data['game']}, update {data['update']}, {data['decisions']:,} decisions, {size:,} bytes"
+    return print_result(arguments, document, text)
 
 
 def _check(arguments: argparse.Namespace) -> None:

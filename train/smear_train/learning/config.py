@@ -36,11 +36,13 @@ class ViewConfig(_Part):
         canonical_suits: trump and its colour in fixed places: the symmetry of the suits costs nothing to learn.
         helpers: derived facts, such as which cards cannot be beaten. They add no information.
         scores: what each team lacks to the target. Only with reward "equity" is there something to learn from it.
+        estimates: what `club` expects of each card, and who may hold the trumps; with helpers only.
     """
 
     canonical_suits: bool = True
     helpers: bool = True
     scores: bool = False
+    estimates: bool = True
 
 
 class NetworkConfig(_Part):
@@ -206,7 +208,7 @@ class TrainConfig(_Part):
 
     def view_options(self) -> ViewOptions:
         """What the network is shown."""
-        return ViewOptions(self.view.canonical_suits, self.view.helpers, self.view.scores)
+        return ViewOptions(**msgspec.structs.asdict(self.view))
 
     @property
     def total_updates(self) -> int:

@@ -10,6 +10,10 @@ from collections.abc import Iterable
 
 import torch
 import torch.distributed
+
+# Its functions have the group of their import as a default. Imported by an optimizer, after the group was made, they
+# would keep it for ever, and its threads would still run, and crash, while the interpreter ends.
+import torch.distributed.nn.functional
 from torch import nn
 
 

@@ -280,7 +280,7 @@ class Rollout:
             features=np.zeros(decisions * 100 + self.most, np.int32),
             offsets=np.zeros(decisions + 1, np.int64),
             seen=np.zeros(decisions, np.int64),
-            pairs=np.zeros(decisions * 40 + MOST_PAIRS, np.int32),
+            pairs=np.zeros(decisions * 60 + MOST_PAIRS, np.int32),
             pair_offsets=np.zeros(decisions + 1, np.int64),
             masks=np.zeros((decisions, NUM_ACTIONS), np.int8),
             actions=np.zeros(decisions, np.int64),

@@ -1,0 +1,118 @@
+"""Chunks of deals that have been played, kept in a folder, so that a run that was stopped goes on where it was.
+
+They are NumPy's .npz files of plain numbers: reading one runs no code.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+import zipfile
+from collections import Counter
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import msgspec
+import numba
+import numpy as np
+
+import smear_agents
+import smear_env
+from smear_agents.neural import checkpoint_file, is_checkpoint
+from smear_agents.phased import parse_parts
+from smear_agents.registry import split_search
+from smear_train.match import Plan, Range, Tally
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What a result may depend on besides its plan. `sources` is a digest of the packages' own files."""
+    sources = hashlib.sha256()
+    for package in (smear_env, smear_agents, sys.modules["smear_train"]):
+        for path in sorted(Path(str(package.__file__)).parent.rglob("*.*")):
+            if path.is_file() and path.suffix != ".pyc":
+                sources.update(path.read_bytes())
+    return {
+        "smear-env": smear_env.__version__,
+        "sources": sources.hexdigest()[:16],
+        "python": ".".join(str(number) for number in sys.version_info[:2]),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+def checkpoints(player: str) -> dict[str, Path]:
+    """The files of the checkpoints in the name of a player, by the paths that it gives.
+
+    >>> checkpoints("bid=club+exchange=club+play=greedy")
+    {}
+
+    Raises:
+        ValueError: no such file.
+    """
+    if "=" in player and not Path(player).exists():
+        parts = parse_parts(player).values()
+        return {path: file for part in parts for path, file in checkpoints(part).items()}
+    path, _ = split_search(player)
+    return {path: checkpoint_file(path)} if is_checkpoint(path) else {}
+
+
+class Kept:
+    """The chunks of a plan in a folder.
+
+    Each plan has a folder in it, named by a digest of all that the result depends on: the plan, the content of its
+    players' checkpoints, and versions. So no other run's chunks are ever taken for this one's. What cannot be known is
+    whether somebody's own player (`package.module:Class`) has changed.
+
+    Args:
+        folder: made if need be.
+        plan: what is played.
+
+    Raises:
+        ValueError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        files = {path: file for player in plan.players for path, file in checkpoints(player).items()}
+        content = {path: hashlib.sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
+        identity = msgspec.json.encode([asdict(plan), content, versions()])
+        self._folder = folder / hashlib.sha256(identity).hexdigest()[:16]
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"the folder {folder} cannot be written to: {error.strerror or error}") from None
+
+    def read(self, ranges: list[Range]) -> dict[Range, Tally]:
+        """Those of some chunks that are there and whole."""
+        found = {}
+        for deals in ranges:
+            try:
+                found[deals] = read_tally(self._path(deals))
+            except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):  # not there, or damaged: play it
+                continue
+        return found
+
+    def write(self, deals: Range, tally: Tally) -> None:
+        """Keeps a chunk; whenever the process ends, the file is either whole or not there."""
+        path = self._path(deals)
+        new = path.with_suffix(f".{os.getpid()}")
+        with new.open("wb") as file:
+            arrays = {part.name: getattr(tally, part.name) for part in fields(Tally) if part.name != "faults"}
+            faults = np.frombuffer(msgspec.json.encode(tally.faults), np.uint8)
+            np.savez_compressed(file, faults=faults, **arrays)
+        new.replace(path)
+
+    def _path(self, deals: Range) -> Path:
+        return self._folder / f"{deals[0]}-{deals[1]}.npz"
+
+
+def read_tally(path: Path) -> Tally:
+    """A tally from its file.
+
+    Raises:
+        OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile: there is none, or it is damaged.
+    """
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        arrays = {part.name: stored[part.name] for part in fields(Tally)}
+    faults = msgspec.json.decode(arrays.pop("faults").tobytes(), type=list[dict[str, int]])
+    return Tally(**arrays, faults=[Counter(counts) for counts in faults])
