@@ -7,8 +7,8 @@ drawn or taken from the stock later is dealt then too, unseen. So small games ca
 A seat's information state is what it has been dealt and all that it has seen since, its own actions included (perfect
 recall). The observation is the vector of `smear_env.observe`. Decisions with one legal action are not asked.
 
->>> game = load_game("mini_2p")  # doctest: +SKIP
->>> game.new_initial_state().chance_outcomes()  # doctest: +SKIP
+>>> game = load_game("mini_2p")
+>>> game.new_initial_state().chance_outcomes()
 [(0, 0.5), (1, 0.5)]
 """
 
