@@ -50,10 +50,8 @@ class NeuralAgent(Agent):
 
         Of a network that was trained to value actions it is no more than an order.
         """
-        legal = np.flatnonzero(action_mask)
-        outputs = self.network.outputs(observation, action_mask)[legal].astype(np.float64)
-        odds = np.exp(outputs - outputs.max())
-        return dict(zip(legal.tolist(), (odds / odds.sum()).tolist(), strict=True))
+        (shares,) = self.network.probabilities(observation[None], action_mask[None])
+        return {int(action): float(shares[action]) for action in np.flatnonzero(action_mask)}
 
 
 def network_for(network: Network, rules: GameRules) -> Network:

@@ -19,6 +19,7 @@ pyspiel = pytest.importorskip("pyspiel")
 from open_spiel.python import policy as spiel_policy
 from open_spiel.python.algorithms import exploitability as spiel_exploitability
 from open_spiel.python.algorithms import external_sampling_mccfr
+from small_games import EXCHANGE, ONE_SUIT, WIDOW
 
 from smear_agents import make_agent
 from smear_agents.learner_view import ViewOptions
@@ -33,14 +34,6 @@ from smear_train.exploit import Behaviour, Tree, behaviour, count_deals, exploit
 
 ROOT = Path(__file__).parents[2]
 
-ONE_SUIT = make_rules("mini_2p", suits=1)
-EXCHANGE = make_rules(
-    "schmier", players=2, teams=2, suits=2, low_rank=13, left_bower=False, jack_point=0, left_point=0, deal_cards=1,
-    hand_cards=1, max_bid=2, min_bid=1, exchange_discard="up_to_1", protected=("ace",),
-)  # fmt: skip
-WIDOW = make_rules(
-    "four_point", players=2, suits=2, low_rank=12, jack_point=0, max_bid=2, deal_cards=1, hand_cards=1, widow=1
-)
 THREE = make_rules("mini_2p", players=3, teams=3, suits=1, deal_cards=1, hand_cards=1, low_rank=11)
 SMALL = [ONE_SUIT, EXCHANGE, WIDOW, THREE]
 
