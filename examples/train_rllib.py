@@ -1,5 +1,9 @@
-"""RLlib: PPO by self-play, one policy for all seats or one for each team."""
+"""RLlib: PPO by self-play, one policy for all seats or one for each team; on this machine, or on a Ray cluster.
 
+With RAY_ADDRESS (Ray's own variable, HOST:PORT) it samples on the CPUs of that cluster, but for one that learns.
+"""
+
+import os
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +34,10 @@ class SharedPlayer(Recipe):
     @classmethod
     def train(cls, rules: GameRules, decisions: int, seed: int, folder: Path) -> PPO:
         """As in `Recipe`."""
-        ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(log_to_driver=False, ignore_reinit_error=True)
+        else:
+            ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
         register_env("smear", rllib_env)
         names = [f"team_{team}" for team in range(rules.teams)] if cls.separate else ["team_0"]
 
@@ -45,7 +52,11 @@ class SharedPlayer(Recipe):
             .environment("smear", env_config={"rules": rules, "episode": "deal"}, disable_env_checking=True)
             .multi_agent(policies=set(names), policy_mapping_fn=policy_of)
             .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(names, module)))
-            .env_runners(num_env_runners=0, num_envs_per_env_runner=16, batch_mode="complete_episodes")
+            .env_runners(
+                num_env_runners=int(ray.cluster_resources()["CPU"]) - 1,  # 0: this process itself
+                num_envs_per_env_runner=16,
+                batch_mode="complete_episodes",
+            )
             .training(train_batch_size=BATCH, minibatch_size=512, num_epochs=4, gamma=1.0, lr=3e-4, entropy_coeff=0.01)
             .debugging(seed=seed)
         )

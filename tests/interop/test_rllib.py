@@ -1,7 +1,9 @@
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from recipes import evaluate, run_recipe
+from recipes import ROOT, evaluate, run_recipe
 
 pytest.importorskip("ray.rllib")
 pytestmark = [pytest.mark.slow, pytest.mark.jit]
@@ -26,3 +28,44 @@ def test_complete_episodes_with_a_seed_never_play_a_deal_twice() -> None:
     with pytest.warns(UserWarning, match="a seed came again"):
         env.reset(seed=5)
     assert env.env.deck != first
+
+
+def test_training_on_a_cluster_survives_the_loss_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three imitated nodes, two of which sample; one of those is taken away after the first update."""
+    import ray
+    from ray.cluster_utils import Cluster
+    from ray.rllib.algorithms.ppo import PPO
+
+    from smear_env import PRESETS
+
+    examples = str(ROOT / "examples")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([examples, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep))
+    monkeypatch.syspath_prepend(examples)
+    store = 80 * 2**20
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": store})
+    try:
+        lost = [nodes.add_node(num_cpus=1, object_store_memory=store) for _ in range(2)][-1]
+        monkeypatch.setenv("RAY_ADDRESS", nodes.address)
+        from train_rllib import SharedPlayer
+
+        train, runners = PPO.train, []
+
+        def train_and_lose(algorithm: PPO) -> Any:
+            result = train(algorithm)
+            runners.append(algorithm.env_runner_group.num_healthy_remote_workers())
+            if len(runners) == 1:
+                nodes.remove_node(lost, allow_graceful=False)
+            return result
+
+        monkeypatch.setattr(PPO, "train", train_and_lose)
+        rules = PRESETS["four_point"]
+        model = SharedPlayer.train(rules, 16_000, 0, tmp_path)
+        assert runners[0] == 2 and runners[-1] == 1
+        assert len(runners) > 2
+        SharedPlayer.save(model, tmp_path)
+        model.stop()
+        assert SharedPlayer(rules, 0, SharedPlayer.load(tmp_path, rules)).scores(20)["random"] > 0
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
