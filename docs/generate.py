@@ -22,9 +22,15 @@ from smear_train.probe import probes_table
 PAGE = Path(__file__).parent / "tables.md"
 PROBES = Path(__file__).parent / "probes.md"
 TRAINING = Path(__file__).parent / "training.md"
+INTEROP = Path(__file__).parent / "interop.md"
+RECIPE = Path(__file__).parent / "recipe.md"
 README = Path(__file__).parents[1] / "README.md"
 RESULTS = Path(__file__).parent / "results"
 """What commands have printed with --json: the evaluations of the README's ladder, the probes of the players' cards."""
+TRAINED = RESULTS / "interop"
+"""Evaluations of what the libraries, and we, have trained on equally many decisions."""
+ABLATIONS = RESULTS / "ablations"
+"""What short runs have logged that differ in one setting, in folders VARIANT-sSEED."""
 RUNS = RESULTS / "runs"
 """What training runs have logged."""
 CARDS = Path(__file__).parent / "players"
@@ -35,6 +41,11 @@ def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     """A table in Markdown."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def with_table(text: str, first: str, new: str) -> str:
+    """A page with the table whose head begins with a word replaced by another."""
+    return re.sub(rf"^\| {re.escape(first)} .*?\n(?!\|)", lambda _: new, text, flags=re.M | re.S)
 
 
 def page() -> str:
@@ -59,16 +70,16 @@ def probes_page() -> str:
     """The page of the probe suite, its table made anew."""
     head = ("probe", "what is asked", "the complaint", "source", "Schmier", "Four Point")
     rows = table(head, [tuple(row) for row in probes_table()])
-    return re.sub(r"^\| probe .*?\n(?!\|)", lambda _: rows, PROBES.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return with_table(PROBES.read_text(encoding="utf-8"), "probe", rows)
 
 
 def training_page() -> str:
     """The page on training, its tables of features and of keys made anew from the code."""
     page = TRAINING.read_text(encoding="utf-8")
     rows = table(("key", "default", "meaning"), list(config_table()))
-    page = re.sub(r"^\| key .*?\n(?!\|)", lambda _: rows, page, flags=re.M | re.S)
+    page = with_table(page, "key", rows)
     seen = table(("block", "Schmier", "what is true"), list(view_table(PRESETS["schmier"], ViewOptions(scores=True))))
-    return re.sub(r"^\| block .*?\n(?!\|)", lambda _: seen, page, flags=re.M | re.S)
+    return with_table(page, "block", seen)
 
 
 def results(kind: str) -> list[dict[str, Any]]:
@@ -96,10 +107,10 @@ def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
 def readme() -> str:
     """The README, its ladder made anew."""
     ladder = table(LADDER, [ladder_row(result) for result in results("evaluation")])
-    page = re.sub(r"^\| deals .*?\n(?!\|)", lambda _: ladder, README.read_text(encoding="utf-8"), flags=re.M | re.S)
+    page = with_table(README.read_text(encoding="utf-8"), "deals", ladder)
     head = ("smear train ...", "seed", "decisions", "minutes", "against `club`", "against `greedy`")
     rows = table(head, [run_row(path) for path in sorted(RUNS.iterdir())])
-    return re.sub(r"^\| smear train .*?\n(?!\|)", lambda _: rows, page, flags=re.M | re.S)
+    return with_table(page, "smear train", rows)
 
 
 def run_row(folder: Path) -> tuple[object, ...]:
@@ -110,6 +121,72 @@ def run_row(folder: Path) -> tuple[object, ...]:
     points = [with_interval(*(last[name][key] for key in ("mean", "ci_low", "ci_high"))) for name in ("club", "greedy")]
     club = last["club"]
     return f"`configs/train/{config}.toml`", seed, f"{club['decisions']:,}", f"{club['minutes']:.1f}", *points
+
+
+BUDGET = (
+    ("sb3", "sb3-contrib, MaskablePPO", "examples/train_sb3.py"),
+    ("rllib", "RLlib, PPO", "examples/train_rllib.py"),
+    ("rlcard_dmc", "RLCard, DMC", "examples/train_rlcard.py --player dmc"),
+    ("rlcard_nfsp", "RLCard, NFSP", "examples/train_rlcard.py --player nfsp"),
+    ("ppo_raw", "ours, PPO, the table alone", "schmier_scratch.toml --set updates=75 --set view.helpers=false"),
+    ("ppo", "ours, PPO, with helpers", "schmier_scratch.toml --set updates=75"),
+    ("ppo_estimates", "ours, PPO, with estimates", "schmier_scratch.toml --set updates=75 --set view.estimates=true"),
+    ("ppo_clone", "ours, PPO, from a clone of `club`", "schmier_small.toml --set updates=45 --set clone.updates=30"),
+    ("dmc", "ours, DMC, with helpers", "schmier_dmc.toml --set updates=80 --set view.estimates=false"),
+    ("dmc_estimates", "ours, DMC, with estimates", "schmier_dmc.toml --set updates=90"),
+)
+"""What has learned from about 200,000 decisions: the name of its results, what it is, what trains it."""
+
+
+def interop_page() -> str:
+    """The page on other libraries, its table of results made anew."""
+    rows: list[tuple[object, ...]] = []
+    for name, what, trained_by in BUDGET:
+        results = [
+            json.loads((TRAINED / f"{name}-{opponent}.json").read_text(encoding="utf-8"))
+            for opponent in ("club", "expert")
+        ]
+        points = [with_interval(one["mean"], one["ci_low"], one["ci_high"]) for one in results]
+        rows.append((what, f"`{trained_by}`", *points, f"`{results[0]['command'].removeprefix('smear ')}`"))
+    new = table(("what learned", "trained by", "against `club`", "against `expert`", "smear ..."), rows)
+    return with_table(INTEROP.read_text(encoding="utf-8"), "what learned", new)
+
+
+VARIANTS = (
+    ("base", "as it is", ""),
+    ("no_clone", "no clone, no scripted player at the tables", "schmier_scratch, view.estimates=true"),
+    ("no_estimates", "cards not described by what `club` works out", "view.estimates=false"),
+    ("no_helpers", "the table alone, nothing worked out", "view.helpers=false"),
+    ("suits_as_named", "suits not in a fixed order", "view.canonical_suits=false"),
+    ("all_hands", "the critic sees all hands", 'network.critic="all_hands"'),
+    ("no_pool", "no other players at the tables", "opponents.share=0"),
+    ("no_entropy", "no entropy bonus", "ppo.entropy=0, ppo.final_entropy=0"),
+    ("equity", "reward: the chance to win the game", 'reward="equity", view.scores=true'),
+)
+"""What was varied: the name of its runs, in words, and the settings."""
+
+
+def recipe_page() -> str:
+    """The page on the recipe, its table of short runs made anew: means of the seeds, the lowest and the highest."""
+    rows: list[tuple[object, ...]] = []
+    for name, words, settings in VARIANTS:
+        runs = [
+            [json.loads(line) for line in (folder / "eval.jsonl").read_text(encoding="utf-8").splitlines()]
+            for folder in sorted(ABLATIONS.glob(f"{name}-s*"))
+        ]
+        if not runs:
+            continue
+        cells = []
+        for lines in zip(*runs):
+            means = [line["mean"] for line in lines]
+            cells.append(f"{sum(means) / len(means):+.3f} ({min(means):+.3f} to {max(means):+.3f})")
+        decisions = sum(run[-1]["decisions"] for run in runs) / len(runs)
+        minutes = sum(run[-1]["minutes"] for run in runs) / len(runs)
+        cells = [*[""] * (4 - len(cells)), *cells]  # without a clone there is nothing to judge at the beginning
+        rows.append((words, f"`{settings}`" if settings else "", *cells, f"{decisions / 1e6:.1f} M", f"{minutes:.1f}"))
+    head = ("variant", "settings", "clone", "16 updates", "32", "48", "decisions", "minutes")
+    new = table(head, rows)
+    return with_table(RECIPE.read_text(encoding="utf-8"), "variant", new)
 
 
 # --- Cards of the shipped players --------------------------------------------------------------------------------
@@ -226,6 +303,8 @@ if __name__ == "__main__":
     README.write_text(readme(), encoding="utf-8")
     PROBES.write_text(probes_page(), encoding="utf-8")
     TRAINING.write_text(training_page(), encoding="utf-8")
+    INTEROP.write_text(interop_page(), encoding="utf-8")
+    RECIPE.write_text(recipe_page(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CARDS.mkdir(exist_ok=True)
     for path, text in cards().items():

@@ -164,4 +164,4 @@ def _saved_folder(rules: GameRules) -> Path:
     game = json.loads(file.read_text(encoding="utf-8"))["game"]
     if make_rules(game) != rules:
         raise ValueError(f"RECIPE={name} was trained for {game}, not for {rules.name}")
-    return Path(name)
+    return Path(name).resolve()  # RLlib reads no other

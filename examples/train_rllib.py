@@ -61,14 +61,17 @@ class SharedPlayer(Recipe):
             .debugging(seed=seed)
         )
         model = config.build_algo()
-        done = 0
+        done, updates = 0, 0
         while done < decisions:
             done = int(model.train()["env_runners"]["num_env_steps_sampled_lifetime"])
+            updates += 1
+            if updates % 10 == 0:  # so that a long run can be lost without much harm
+                cls.save(model, folder)
         return model
 
     @classmethod
     def save(cls, model: PPO, folder: Path) -> None:
-        """As in `Recipe`; `PPO.from_checkpoint(folder)` trains on from there."""
+        """As in `Recipe`. After `register_env` as above `PPO.from_checkpoint(folder / "algorithm")` trains on."""
         model.save_to_path(str(folder / "algorithm"))
 
     @classmethod

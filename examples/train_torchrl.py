@@ -16,7 +16,7 @@ from torchrl.objectives.value import GAE
 from recipe import Recipe, main
 from smear_env.actions import NUM_ACTIONS
 from smear_env.aec import SmearAECEnv
-from smear_env.observe import block_slice
+from smear_env.observe import observation_size
 from smear_env.rules import GameRules
 
 BATCH, EPOCHS, MINIBATCH = 2048, 4, 512
@@ -33,9 +33,13 @@ class Floats(nn.Module):
 
 def network(rules: GameRules, outputs: int) -> nn.Sequential:
     """From observations (..., D) to (..., outputs)."""
-    size = block_slice(rules, "deals").stop
     return nn.Sequential(
-        Floats(), nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, outputs)
+        Floats(),
+        nn.Linear(observation_size(rules), 128),
+        nn.Tanh(),
+        nn.Linear(128, 128),
+        nn.Tanh(),
+        nn.Linear(128, outputs),
     )
 
 

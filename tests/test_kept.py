@@ -133,6 +133,28 @@ def test_damaged_files_are_played_anew(tmp_path: Path, played: list[tuple[int, i
     assert len(played) == 4
 
 
+def test_no_damage_to_a_file_is_an_error_or_another_result(tmp_path: Path) -> None:
+    """NumPy, zipfile and zlib each have exceptions of their own."""
+    plan = Setup(PRESETS["four_point"], "greedy", "random", 6).plan()
+    folder = kept.Kept(tmp_path, plan)
+    folder.write((0, 6), merge(list(play(plan))))
+    (whole,) = folder.read([(0, 6)]).values()
+    (path,) = tmp_path.rglob("*.npz")
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    lost = 0
+    for place in rng.choice(len(content), 400, replace=False):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        found = folder.read([(0, 6)])
+        lost += not found
+        for tally in found.values():
+            assert tally.faults == whole.faults
+            assert all(np.array_equal(getattr(tally, name), value) for name, value in vars(whole).items())
+    assert lost > 200
+    assert [one.suffix for one in path.parent.iterdir()] == [".npz"]
+
+
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "tournament --agents greedy,random --game four_point --deals 64 --json --quiet --keep".split()
     documents = []

@@ -98,7 +98,7 @@ def test_decode_gives_back_every_public_fact_to_every_seat_at_every_ply(game):
 def test_every_phase_of_the_game_has_its_bit_and_each_observation_exactly_one(game):
     """O3."""
     rules = RULES[game]
-    games = Games(rules, scale(64, 6), seed=3, autoreset=False, max_deals=1)
+    games = Games(rules, scale(64, 3), seed=3, autoreset=False, max_deals=1)
     games.reset()
     bit_of = {}
     for _ in range(80):

@@ -1,7 +1,6 @@
 """The page "Write your own agent": its code runs, keeps to the rules of the page, and is found by the command line."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -58,11 +57,10 @@ def test_players_of_the_page_are_legal_and_no_more_than_view_and_seed(module: An
 def test_the_command_line_finds_them(tmp_path: Path) -> None:
     (tmp_path / "my_player.py").write_text(CAREFUL + ONE_GUESS, encoding="utf-8")
     part = "bid=club+exchange=club+play=my_player:OneGuess"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
-        [sys.executable, "-m", "smear_train", "eval", "my_player:Careful", part]
-        + ["--game", "four_point", "--deals", "8", "--json", "--quiet"],
-        capture_output=True, text=True, env=environment, check=False, timeout=300,
+        [str(Path(sys.executable).with_name("smear")), "eval", "my_player:Careful", part]
+        + ["--game", "four_point", "--deals", "8", "--json", "--quiet", "--workers", "2"],
+        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     players = json.loads(done.stdout)["players"]

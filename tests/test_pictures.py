@@ -38,9 +38,9 @@ has_display = pictures.has_display  # the real one: see conftest.py
 
 def situations(game, seed=1, count=100):
     """An environment at moments of some play, the last of them the end of the game."""
-    env = make_env(game, max_deals=3)
+    env = make_env(game, max_deals=3 if JIT else 1)
     env.reset(seed=seed)
-    for action in random_actions(env, seed, scale(count, 40)):
+    for action in random_actions(env, seed, scale(count, 10)):
         yield env
         env.step(action)
     play(env, seed)

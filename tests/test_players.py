@@ -33,15 +33,17 @@ from smear_env.rules import NOBODY, PHASES
 from smear_env.testing import deal
 from smear_train.cli import main
 from smear_train.evaluate import Setup, evaluate
+from smear_train.exploit import behaviour
 from smear_train.learning.config import as_toml, parse_config
 from smear_train.learning.distributed import World
 from smear_train.learning.export import config_digest
-from smear_train.learning.run_folder import DATA, RunFolder
+from smear_train.learning.run_folder import DATA, RunFolder, read_checkpoint
 from smear_train.learning.trainer import Trainer
 from smear_train.sim import play_out
 
 pytestmark = [pytest.mark.jit, pytest.mark.slow]
 
+HINT = Path(__file__).parents[1] / "configs" / "hint" / "bid.toml"
 GAMES = {"schmier": PRESETS["schmier"], "four_point": PRESETS["four_point"]}
 both_games = pytest.mark.parametrize("game", GAMES)
 TINY = """
@@ -229,6 +231,51 @@ def test_what_cannot_be_exported_is_said(run: RunFolder, tmp_path: Path, capsys:
     export(str(tmp_path / "new.safetensors"), file, code=3)
     assert f"schema 99; needed: {SCHEMA}" in capsys.readouterr().err
     assert not Path(file).exists()
+    content = run.checkpoint("last").read_bytes()
+    export(str(run.checkpoint("last")), str(run.checkpoint("last")), code=2)
+    assert "is the checkpoint itself" in capsys.readouterr().err
+    assert run.checkpoint("last").read_bytes() == content
+    (run.path / "env.json").write_text("{", encoding="utf-8")
+    export(str(run.checkpoint("last")), file, code=3)
+    assert "env.json is damaged" in capsys.readouterr().err
+
+
+def test_a_run_is_known_by_its_checkpoint_from_wherever_one_stands(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run.checkpoint("last").parent)
+    export("last.safetensors", str(tmp_path / "mine.safetensors"))
+    with safetensors.safe_open(tmp_path / "mine.safetensors", framework="np") as content:
+        assert json.loads(content.metadata()[DATA])["run"]["command"] == "smear train tiny.toml"
+
+
+def test_there_is_nothing_to_go_on_from_in_an_exported_player() -> None:
+    with pytest.raises(CheckpointError, match="a player that `smear export` has written"):
+        read_checkpoint(PLAYERS / "schmier.safetensors")
+
+
+def test_a_network_that_values_actions_is_no_policy(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its outputs are an order: nothing may take their softmax for probabilities."""
+    last = run.load("last")
+    run.save(1, last.tensors, last.data | {"config": last.data["config"] | {"algorithm": "dmc"}}, names=("best",))
+    file = tmp_path / "dmc.safetensors"
+    export(str(run.path), str(file))
+    rules = GAMES["four_point"]
+    for name in (str(run.path), str(file)):
+        agent = make_agent(name, rules)
+        assert isinstance(agent, NeuralAgent) and not agent.network.is_policy
+        observations, masks = looks(rules, 1, seed=5)
+        with pytest.raises(ValueError, match="has no probabilities"):
+            agent.shares(observations[0], masks[0])
+        with pytest.raises(ValueError, match="cannot search"):
+            make_agent(f"{name}+search:3", rules)
+        with pytest.raises(ValueError, match="--sample is for policies"):
+            behaviour(name, rules, sample=True)
+        capsys.readouterr()
+        assert main(["hint", str(HINT), "--agents", name, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["answers"][0]["values"] is None
 
 
 def test_an_exported_player_of_another_schema_is_refused(tmp_path: Path) -> None:

@@ -282,6 +282,8 @@ def test_tables_of_the_documentation_are_those_of_the_code(monkeypatch: pytest.M
     assert generate.PAGE.read_text(encoding="utf-8") == generate.page(), "run `make docs`"
     assert generate.README.read_text(encoding="utf-8") == generate.readme(), "run `make docs`"
     assert generate.TRAINING.read_text(encoding="utf-8") == generate.training_page(), "run `make docs`"
+    assert generate.INTEROP.read_text(encoding="utf-8") == generate.interop_page(), "run `make docs`"
+    assert generate.RECIPE.read_text(encoding="utf-8") == generate.recipe_page(), "run `make docs`"
 
 
 def test_the_readme_lists_the_agents() -> None:

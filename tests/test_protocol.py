@@ -45,6 +45,9 @@ def test_a_common_bidder_bids_for_any_agent() -> None:
     assert with_bidder("club", "greedy") == "bid=greedy+exchange=club+play=club"
     parts = "bid=a+trump=b+exchange=c+play=d"
     assert with_bidder(parts, "greedy") == "bid=greedy+exchange=c+play=d"
+    assert with_bidder("nn+search:9", "greedy") == "bid=greedy+exchange=nn+search:9+play=nn+search:9"
+    parts = "bid=nn+search:9+exchange=c+play=nn+search:8"
+    assert with_bidder(parts, "greedy") == "bid=greedy+exchange=c+play=nn+search:8"
 
 
 def test_the_command_line_prints_a_row(capsys: pytest.CaptureFixture[str]) -> None:

@@ -222,7 +222,7 @@ def club_action(view: np.ndarray, mask: np.ndarray, t: Tables, o: Layout, w: Any
 @kernel
 def is_play(view: np.ndarray, t: Tables, o: Layout) -> bool:
     """Whether a trick is on: somebody leads."""
-    return view[o.leader[0] : o.leader[1]].any()
+    return bool(view[o.leader[0] : o.leader[1]].any())
 
 
 # --- Exchange and keep -------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ MISSING_STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 31)
 """Points that a team lacks to the target: one feature for each of these that is not exceeded."""
 WORTH_STEPS = tuple(round(1.4 + 0.3 * k, 1) for k in range(14))
 """What the hand is worth in its best suit, in points."""
+SHARE_STEPS = (1e-9, 0.08, 0.14, 0.2, 0.27, 0.4, 0.6)
+"""Chances that a seat holds a given unseen trump: one feature for each of these that is reached."""
 MOST_TRUMPS = 15
 JACK_RANK = 9
 
@@ -89,7 +91,11 @@ BLOCKS = (
     *(_copied(name, "as in the observation, suits in order") for name in ("hand", "discards", "kept", "played")),
     *(_copied(name, "as in the observation, suits in order") for name in ("table", "voids")),
     *(_copied(name) for name in ("draws", "bids", "dealer", "bidder", "leader", "phase")),
-    Block("trump", lambda r, o: 1 + (0 if o.canonical_suits else NUM_SUITS), "trump is known to me; and which it is"),
+    Block(
+        "trump",
+        lambda r, o: 1 + (0 if o.canonical_suits else NUM_SUITS),
+        "trump is known to me; and which it is, where suits are as named",
+    ),
     _copied("points"),
     Block("card_points", lambda r, o: r.teams * len(CARD_POINT_STEPS), "card points that each team has taken"),
     Block(
@@ -126,8 +132,6 @@ MOST_CARD_FEATURES = 11
 TAKES_STEPS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
 LATER_STEPS = (0.05, 0.25, 0.5, 0.8, 0.98)
 BEHIND_STEPS = (1e-9, 0.05, 0.15, 0.4, 1.0)
-SHARE_STEPS = (1e-9, 0.08, 0.14, 0.2, 0.27, 0.4, 0.6)
-"""Chances that a seat holds a given unseen trump: one feature for each of these that is reached."""
 
 VIEW_LAYOUT = np.dtype(
     (

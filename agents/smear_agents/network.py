@@ -115,7 +115,7 @@ def forward(
 
 @kernel
 def add_rows(
-    weights: np.ndarray, at: int, rows: np.ndarray, begin: int, end: int, width: int, sums: np.ndarray
+    weights: np.ndarray, at: np.uint64, rows: np.ndarray, begin: int, end: int, width: np.uint64, sums: np.ndarray
 ) -> None:
     """Adds the rows of a matrix with the numbers rows[begin:end] to sums[:width]; the matrix begins at weights[at]."""
     whole = begin + (end - begin) // 4 * 4
@@ -133,7 +133,13 @@ def add_rows(
 
 @kernel
 def add_weighted_rows(
-    weights: np.ndarray, at: int, rows: np.ndarray, num_rows: int, x: np.ndarray, width: int, sums: np.ndarray
+    weights: np.ndarray,
+    at: np.uint64,
+    rows: np.ndarray,
+    num_rows: int,
+    x: np.ndarray,
+    width: np.uint64,
+    sums: np.ndarray,
 ) -> None:
     """As `add_rows` with rows[:num_rows], each row times the x of its number."""
     whole = num_rows // 4 * 4
@@ -281,13 +287,22 @@ class Network:
         options: what it is shown.
         hidden: units of each hidden layer.
         weights: (num_weights,) float32.
+        is_policy: whether the softmax of its outputs is a policy; outputs that were trained to value actions (DMC) are
+            no more than an order.
 
     Raises:
         ValueError: another number of weights than the shape has.
     """
 
-    def __init__(self, rules: GameRules, options: ViewOptions, hidden: tuple[int, ...], weights: np.ndarray) -> None:
-        self.rules, self.options, self.hidden = rules, options, hidden
+    def __init__(
+        self,
+        rules: GameRules,
+        options: ViewOptions,
+        hidden: tuple[int, ...],
+        weights: np.ndarray,
+        is_policy: bool = True,
+    ) -> None:
+        self.rules, self.options, self.hidden, self.is_policy = rules, options, hidden, is_policy
         self.shape = policy_shape(rules, options, hidden)
         if weights.shape != (self.shape.num_weights,):
             raise ValueError(
@@ -304,7 +319,13 @@ class Network:
         return actions
 
     def probabilities(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
-        """How likely each action is by the softmax of its outputs, as it was trained by PPO: (N, 70) float64."""
+        """How likely each action is by the softmax of its outputs, as it was trained by PPO: (N, 70) float64.
+
+        Raises:
+            ValueError: its outputs are values of actions.
+        """
+        if not self.is_policy:
+            raise ValueError("the network was trained by DMC to value actions, so it has no probabilities of them")
         shares = np.zeros(action_masks.shape)
         for row, view, mask in zip(shares, observations, action_masks):
             outputs = self.outputs(view, mask).astype(np.float64)

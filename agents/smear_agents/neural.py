@@ -48,7 +48,8 @@ class NeuralAgent(Agent):
     def shares(self, observation: np.ndarray, action_mask: np.ndarray) -> dict[int, float]:
         """The probability of each legal action in its policy, for one view (D,) with its mask (70,).
 
-        Of a network that was trained to value actions it is no more than an order.
+        Raises:
+            ValueError: it was trained to value actions, and has no policy.
         """
         (shares,) = self.network.probabilities(observation[None], action_mask[None])
         return {int(action): float(shares[action]) for action in np.flatnonzero(action_mask)}
@@ -62,7 +63,7 @@ def network_for(network: Network, rules: GameRules) -> Network:
     """
     if make_view_layout(rules, network.options) != make_view_layout(network.rules, network.options):
         raise ValueError(f"the network was trained for {network.rules.name} and cannot play {rules.name}")
-    return Network(rules, network.options, network.hidden, network.weights)
+    return Network(rules, network.options, network.hidden, network.weights, network.is_policy)
 
 
 def shipped_games() -> list[str]:
@@ -183,4 +184,6 @@ def make_network(data: dict[str, Any], tensors: list[np.ndarray]) -> Network:
     given = [tensor.shape for tensor in tensors]
     if given != shapes:
         raise CheckpointError(f"the policy has tensors of shapes {given}; {rules.name} with this view needs {shapes}")
-    return Network(rules, options, hidden, np.concatenate([tensor.ravel() for tensor in tensors]).astype(np.float32))
+    weights = np.concatenate([tensor.ravel() for tensor in tensors]).astype(np.float32)
+    algorithm = data["algorithm"] if "algorithm" in data else data["config"]["algorithm"]  # exported; of a run
+    return Network(rules, options, hidden, weights, is_policy=algorithm == "ppo")

@@ -114,7 +114,7 @@ def greedy_actions(
 @kernel
 def has_call(mask: np.ndarray, begin: int, end: int) -> bool:
     """Whether an action begin..end-1 is legal."""
-    return mask[begin:end].any()
+    return bool(mask[begin:end].any())
 
 
 @kernel

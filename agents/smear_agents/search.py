@@ -131,9 +131,14 @@ class NetworkSearchAgent(PimcAgent):
         seed: a whole number.
         network: for these rules.
         worlds: N.
+
+    Raises:
+        ValueError: the network has no policy, which it needs to explain what others did.
     """
 
     def __init__(self, rules: GameRules, seed: int, network: Network, worlds: int) -> None:
+        if not network.is_policy:
+            raise ValueError("a network that was trained by DMC to value actions cannot search; one of PPO can")
         super().__init__(rules, seed, worlds)
         self._kit = network_kit(network)
         self._exact_tricks = 0

@@ -10,9 +10,10 @@ import numpy as np
 from numba.extending import overload
 
 from smear_agents._jit import kernel
-from smear_agents.club import SIGHT, ClubAgent, club_action
+from smear_agents.club import ClubAgent, club_action
 from smear_agents.learner_view import slot_action
 from smear_agents.network import ARGMAX, Network, choose, look, think
+from smear_agents.sight import SIGHT
 from smear_agents.two_sides import new_memory
 from smear_env import GameRules
 from smear_env._jit import JIT, buffer_of, int64

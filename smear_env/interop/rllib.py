@@ -6,6 +6,7 @@
 ['action_mask', 'observations']
 """
 
+import time
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -30,7 +31,7 @@ class MaskedAECEnv(SmearAECEnv):
 
     Args:
         rules: as for `SmearAECEnv`.
-        worker: RLlib's number for the process.
+        worker: RLlib's number for the process, or any other that tells processes apart.
         options: as for `SmearAECEnv`.
     """
 
@@ -86,4 +87,7 @@ def rllib_env(config: dict[str, Any]) -> Any:
     """
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 
-    return PettingZooEnv(MaskedAECEnv(worker=getattr(config, "worker_index", 0), **config))
+    worker = getattr(config, "worker_index", 0)
+    if getattr(config, "recreated_worker", False):
+        worker = time.time_ns()  # or it would begin again with the deals that were played before it was lost
+    return PettingZooEnv(MaskedAECEnv(worker=worker, **config))

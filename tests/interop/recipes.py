@@ -27,11 +27,11 @@ def run_recipe(recipe: str, folder: Path, *options: str) -> dict[str, Any]:
 
 def evaluate(player: str, folder: Path) -> dict[str, Any]:
     """What `smear eval PLAYER greedy` says of the player that a recipe has saved."""
-    variables = {"PYTHONPATH": str(ROOT / "examples"), "RECIPE": str(folder), "OMP_NUM_THREADS": "1"}
+    variables = {"PYTHONPATH": str(ROOT / "examples"), "RECIPE": folder.name, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "smear_train", "eval", player, "greedy"]
         + ["--game", "four_point", "--deals", "20", "--time-limit", "120", "--json", "--quiet"],
-        capture_output=True, text=True, env=os.environ | variables, cwd=folder, check=False, timeout=1200,
+        capture_output=True, text=True, env=os.environ | variables, cwd=folder.parent, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     result: dict[str, Any] = json.loads(done.stdout)

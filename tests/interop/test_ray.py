@@ -102,7 +102,7 @@ def checkpoint(tmp_path: Path) -> Path:
     sizes = policy_shape(rules, options, hidden).sizes
     shapes = [shape for pair in pairwise(sizes) for shape in (pair, pair[1:])]
     data = {"schema": SCHEMA, "environment": __version__, "rules": {"rules": "four_point"}}
-    data |= {"view": asdict(options), "hidden": hidden}
+    data |= {"view": asdict(options), "hidden": hidden, "algorithm": "ppo"}
     tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in zip(policy_names(data), shapes)}
     path = tmp_path / "four_point.safetensors"
     save_file(tensors, path, {"smear": json.dumps(data)})

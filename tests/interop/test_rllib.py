@@ -30,6 +30,20 @@ def test_complete_episodes_with_a_seed_never_play_a_deal_twice() -> None:
     assert env.env.deck != first
 
 
+def test_a_runner_that_is_begun_again_plays_other_deals() -> None:
+    from ray.rllib.env.env_context import EnvContext
+
+    from smear_env.interop.rllib import rllib_env
+
+    decks = []
+    for again in (False, False, True, True):
+        config = EnvContext({"rules": "four_point", "episode": "deal"}, worker_index=2, recreated_worker=again)
+        env = rllib_env(config)
+        env.reset(seed=5)
+        decks.append(tuple(env.env.deck))
+    assert decks[0] == decks[1] and len(set(decks)) == 3
+
+
 def test_training_on_a_cluster_survives_the_loss_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three imitated nodes, two of which sample; one of those is taken away after the first update."""
     import ray

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,7 @@ class _Child:
         kind, content = self._receive(self._time_limit)
         if kind != "answered":
             raise FaultError(content)
-        return content  # type: ignore[no-any-return]  # what `_serve` sends
+        return content
 
     def _receive(self, limit: float) -> Any:
         if not self._connection.poll(limit):
@@ -221,7 +222,7 @@ def _serve(connection: "multiprocessing.connection.Connection", name: str, rules
         agent = agents[seat]
         ask = agent.choose if isinstance(agent, GameAgent) else agent
         try:
-            connection.send(("answered", _numbers(lambda ask=ask, sight=sight: ask(*sight), len(sight[1]))))
+            connection.send(("answered", _numbers(partial(ask, *sight), len(sight[1]))))
         except FaultError as fault:
             connection.send(("failed", str(fault)))
 

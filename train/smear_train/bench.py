@@ -174,8 +174,8 @@ def _leads(rules: GameRules, num_deals: int, seed: int) -> list[np.ndarray]:
 
 def format_rows(rows: list[dict[str, Any]]) -> str:
     """The rows of `bench`, `bench_solver` or `bench_training` as a table of text."""
-    head = ("what", "game", "batch", "decisions/s", "lowest", "highest", "bytes")
-    keys = ("name", "game", "batch", "decisions_per_s", "lowest_per_s", "highest_per_s", "obs_bytes")
+    head: tuple[str, ...] = ("what", "game", "batch", "decisions/s", "lowest", "highest", "bytes")
+    keys: tuple[str, ...] = ("name", "game", "batch", "decisions_per_s", "lowest_per_s", "highest_per_s", "obs_bytes")
     if "nodes" in rows[0]:
         head = ("what", "game", "tricks left", "positions", "nodes", "ms mean", "median", "p95", "highest")
         keys = tuple(rows[0])

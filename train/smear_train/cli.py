@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from smear_train import evaluating, training
@@ -53,7 +54,7 @@ def _parser() -> Parser:
         sub.set_defaults(run=run)
         sub.add_argument("--json", action="store_true", help="print one JSON document")
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-        return sub  # type: ignore[no-any-return]  # it is of parser_class
+        return sub  # it is of parser_class
 
     verb("list", _list, "list the games, the agents and the environments")
     sub = verb("rules", _rules, "show the rule options of a game, or its rules in words")
@@ -286,7 +287,7 @@ def _hint(arguments: argparse.Namespace) -> int:
     check_seed(arguments.seed)
     if arguments.objective and not arguments.exact:
         raise UsageError("--objective is of --exact; give both")
-    objective = (arguments.objective or "score") if arguments.exact else None
+    objective: Any = (arguments.objective or "score") if arguments.exact else None
     try:
         position = load_position(Path(arguments.position))
         table = position.table()
@@ -385,6 +386,8 @@ def _is_about_checkpoint(error: BaseException | None) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the program and returns its exit code (0 ok, 1 failed, 2 wrong usage, 3 a check said no, 4, 130)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # players of one's own lie there; the last, so that no library is hidden
     debug = "--debug" in words
     try:
         arguments = _parser().parse_args([word for word in words if word != "--debug"])

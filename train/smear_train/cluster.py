@@ -117,7 +117,7 @@ def connected(address: str) -> Iterator[None]:
 
 def _explain(error: Exception) -> str:
     """What became of a chunk, in words."""
-    from ray.exceptions import RayTaskError
+    from ray.exceptions import NodeDiedError, ObjectLostError, OutOfMemoryError, RayTaskError, WorkerCrashedError
 
     if isinstance(error, RayTaskError):
         cause = error.cause if isinstance(error.cause, Exception) else error
@@ -128,6 +128,8 @@ def _explain(error: Exception) -> str:
                 f"in: pip install 'smear-env[ray]=={versions()['smear-env']}'"
             )
         return text
+    if not isinstance(error, (NodeDiedError, ObjectLostError, OutOfMemoryError, WorkerCrashedError)):
+        return f"Ray failed: {error_line(error)}"
     return (
         f"a chunk of deals was lost {RETRIES + 1} times with the node or process that played it: {error}. "
         "With --keep FOLDER the chunks that are done need not be played again"

@@ -17,7 +17,7 @@ from smear_env.games import Episode
 from smear_env.rules import KINDS
 from smear_train.console import deal_words
 from smear_train.intervals import Interval, control, log_likelihood_ratio, mean_interval, sprt_verdict
-from smear_train.match import Plan, Tally, first_tables, merge, play
+from smear_train.match import Plan, Tally, chunk_size, first_tables, merge, play
 
 Form = Literal["one-vs-two", "two-vs-one", "both"]
 Rotations = Literal["all", "one"]
@@ -102,7 +102,7 @@ class Setup:
             episode=self.episode,
             choices=choices,
             time_limit=self.time_limit,
-            chunk=SPRT_CHUNK if self.sprt else min(512, max(4, -(-self.deals // 32))),
+            chunk=SPRT_CHUNK if self.sprt else chunk_size(self.deals),
         )
 
     def command(self) -> str:

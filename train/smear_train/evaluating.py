@@ -35,7 +35,7 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument(
         "agents",
         nargs="+",
-        metavar="A B",
+        metavar="AGENT",
         help="two agents, with --protocol one: a name, package.module:Class, or bid=A+exchange=B+play=C",
     )
     sub.add_argument("--protocol", metavar="NAME", help="play the public benchmark of that name (docs/evaluation.md)")
@@ -416,7 +416,7 @@ def tournament_report(result: dict[str, Any]) -> str:
         format_table(rows),
     ]
     if result["triples"]:
-        table = [("three at a table, points per deal", "", "")]
+        table: list[tuple[str, ...]] = [("three at a table, points per deal", "", "")]
         for triple in result["triples"]:
             shares = [(at["agent"], with_interval(at["mean"], at["ci_low"], at["ci_high"])) for at in triple]
             table.append(tuple(" ".join(share) for share in shares))

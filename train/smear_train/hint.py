@@ -147,13 +147,14 @@ def answer(name: str, seed: int, table: Table) -> Answer:
         return Answer(agent=name, action=None, fault=error_line(error))
     if not is_legal(table.games.records[0], action):
         return Answer(agent=name, action=None, fault=f"chose action {action}, which is not legal", sees_all=sees_all)
-    weighed, meaning = None, None
+    weighed: dict[int, float] = {}
+    meaning = None
     if isinstance(agent, PimcAgent):
         (weighed,), meaning = agent.weigh(*game_sight(table.games, row)), MEAN
-    elif isinstance(agent, NeuralAgent):
+    elif isinstance(agent, NeuralAgent) and agent.network.is_policy:
         weighed, meaning = agent.shares(table.games.observations[0], table.games.action_masks[0]), SHARE
-    values = weighed and {action_text(one): round(value, 4) for one, value in weighed.items()}
-    return Answer(agent=name, action=action_text(action), values=values, meaning=meaning, sees_all=sees_all)
+    values = {action_text(one): round(value, 4) for one, value in weighed.items()}
+    return Answer(agent=name, action=action_text(action), values=values or None, meaning=meaning, sees_all=sees_all)
 
 
 def hint(table: Table, names: Sequence[str], seed: int = 0, objective: Objective | None = None) -> dict[str, Any]:

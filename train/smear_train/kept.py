@@ -7,7 +7,7 @@ import functools
 import hashlib
 import os
 import sys
-import zipfile
+import uuid
 from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
     sources = hashlib.sha256()
     for package in (smear_env, smear_agents, sys.modules["smear_train"]):
         for path in sorted(Path(str(package.__file__)).parent.rglob("*.*")):
-            if path.is_file() and path.suffix != ".pyc":
+            if path.suffix in (".py", ".json", ".safetensors"):  # not what only an installed package has
                 sources.update(path.read_bytes())
     return {
         "smear-env": smear_env.__version__,
@@ -88,30 +88,30 @@ class Kept:
         for deals in ranges:
             try:
                 found[deals] = read_tally(self._path(deals))
-            except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):  # not there, or damaged: play it
+            except Exception:  # not there, or damaged, which NumPy, zipfile and zlib say in many ways: play it
                 continue
         return found
 
     def write(self, deals: Range, tally: Tally) -> None:
         """Keeps a chunk; whenever the process ends, the file is either whole or not there."""
-        path = self._path(deals)
-        new = path.with_suffix(f".{os.getpid()}")
-        with new.open("wb") as file:
-            arrays = {part.name: getattr(tally, part.name) for part in fields(Tally) if part.name != "faults"}
-            faults = np.frombuffer(msgspec.json.encode(tally.faults), np.uint8)
-            np.savez_compressed(file, faults=faults, **arrays)
-        new.replace(path)
+        arrays = {part.name: getattr(tally, part.name) for part in fields(Tally) if part.name != "faults"}
+        faults = np.frombuffer(msgspec.json.encode(tally.faults), np.uint8)
+        new = self._folder / f"{uuid.uuid4().hex}.new"  # several machines may write here
+        try:
+            with new.open("xb") as file:
+                np.savez_compressed(file, faults=faults, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._path(deals))
+        finally:
+            new.unlink(missing_ok=True)
 
     def _path(self, deals: Range) -> Path:
         return self._folder / f"{deals[0]}-{deals[1]}.npz"
 
 
 def read_tally(path: Path) -> Tally:
-    """A tally from its file.
-
-    Raises:
-        OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile: there is none, or it is damaged.
-    """
+    """A tally from its file. That there is none, or that it is damaged, raises one exception or another."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {part.name: stored[part.name] for part in fields(Tally)}
     faults = msgspec.json.decode(arrays.pop("faults").tobytes(), type=list[dict[str, int]])

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,15 @@ from smear_train.sim import over_others
 
 EVALUATION, ROTATION = 1, 2
 """Streams of the seed: of the deals played here, which no training ever sees, and of which rotation is played."""
+
+
+def chunk_size(deals: int) -> int:
+    """Deals played side by side: more are quicker, up to some hundreds; fewer keep more processes at work to the end.
+
+    >>> chunk_size(20), chunk_size(5_000), chunk_size(200_000)
+    (4, 40, 512)
+    """
+    return min(512, max(4, -(-deals // 128)))
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ _BY_DEAL = ("line_ups", "scores", "dealings", "scored", "winners", "truncated", 
 
 def merge(tallies: list[Tally]) -> Tally:
     """One tally of several chunks, in their order."""
-    merged = {}
+    merged: dict[str, Any] = {}
     for part in fields(Tally):
         values = [getattr(tally, part.name) for tally in tallies]
         if part.name in _BY_DEAL:

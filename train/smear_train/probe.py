@@ -66,9 +66,9 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Raises:
             ValueError: it cannot come about.
         """
-        chosen = {"hands": self.hands, "dealer": self.dealer, "scores": self.scores, "seed": self.seed}
-        in_play = {"tricks": self.tricks, "led": self.led, "discards": self.discards, "bid": self.bid}
-        before = {"stock": self.stock, "actions": self.actions}
+        chosen: dict[str, Any] = {"hands": self.hands, "dealer": self.dealer, "scores": self.scores, "seed": self.seed}
+        in_play: dict[str, Any] = {"tricks": self.tricks, "led": self.led, "discards": self.discards, "bid": self.bid}
+        before: dict[str, Any] = {"stock": self.stock, "actions": self.actions}
         foreign = before if self.trump else {**in_play, "bidder": self.bidder}
         if given := [name for name, value in foreign.items() if value not in (None, "", (), {})]:
             asks = "without `trump`" if self.trump else "with `trump`"

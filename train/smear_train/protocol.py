@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from smear_agents.phased import parse_parts
 from smear_env import make_rules
 from smear_train.console import percent, with_interval
 from smear_train.evaluate import Form, Setup, document, evaluate
@@ -136,8 +137,8 @@ def with_bidder(agent: str, bidder: str) -> str:
     """The agent with another one's bids and trumps; an agent made of parts keeps its other parts."""
     if "=" not in agent:
         return f"bid={bidder}+exchange={agent}+play={agent}"
-    parts = [part for part in agent.split("+") if not part.startswith(("bid=", "trump="))]
-    return "+".join([f"bid={bidder}", *parts])
+    parts = parse_parts(agent)
+    return f"bid={bidder}+exchange={parts['exchange']}+play={parts['play']}"
 
 
 def _row(first: str, cells: list[str]) -> str:

@@ -18,7 +18,7 @@ from smear_env.games import Episode
 from smear_train.console import deal_words
 from smear_train.evaluate import rounded
 from smear_train.intervals import Interval, mean_interval
-from smear_train.match import Plan, Tally, merge, play
+from smear_train.match import Plan, Tally, chunk_size, merge, play
 from smear_train.sim import over_others
 
 RATING_RESAMPLES = 200
@@ -84,7 +84,7 @@ class Contest:
     def plan(self) -> Plan:
         """What has to be played."""
         line_ups = tuple(line_up for group in self.groups() for line_up in group)
-        chunk = min(512, max(4, -(-self.deals // 32)), max(4, 4096 // len(line_ups)))
+        chunk = min(chunk_size(self.deals), max(4, 4096 // len(line_ups)))
         return Plan(
             self.rules, self.agents, line_ups, self.deals, self.seed, self.episode,
             time_limit=self.time_limit, allow_cheaters=self.allow_cheaters, chunk=chunk,

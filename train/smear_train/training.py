@@ -66,8 +66,9 @@ def _train(arguments: argparse.Namespace) -> int:
 
     import torch
 
+    from smear_agents.neural import CheckpointError
     from smear_train.learning.distributed import World
-    from smear_train.learning.run_folder import CheckpointError, RunFolderError
+    from smear_train.learning.run_folder import RunFolderError
 
     torch.set_num_threads(arguments.threads)
     # Until the training begins, SIGTERM ends the program as Ctrl-C does.
@@ -94,8 +95,8 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from smear_agents.neural import CheckpointError
     from smear_train.learning.export import export_player
-    from smear_train.learning.run_folder import CheckpointError
 
     try:
         data = export_player(arguments.source, arguments.file, arguments.half)

@@ -29,7 +29,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """A table of the file."""
 
 
-class ViewConfig(_Part):
+class ViewConfig(_Part, frozen=True):
     """What the network is shown besides the table; see `smear_agents.learner_view.ViewOptions`.
 
     Attributes:
@@ -45,7 +45,7 @@ class ViewConfig(_Part):
     estimates: bool = True
 
 
-class NetworkConfig(_Part):
+class NetworkConfig(_Part, frozen=True):
     """The networks: perceptrons with ReLU units, one policy for all seats.
 
     Attributes:
@@ -62,7 +62,7 @@ class NetworkConfig(_Part):
     critic_hidden: Annotated[tuple[Units, ...], Meta(min_length=1)] = (128, 128)
 
 
-class CloneConfig(_Part):
+class CloneConfig(_Part, frozen=True):
     """Learning to do what a scripted player does, before any learning from results.
 
     In bridge bidding the start decides the end: +1.24 against -0.64 IMP from scratch (Kita and others, 2024).
@@ -80,13 +80,13 @@ class CloneConfig(_Part):
     learning_rate: Amount = 1e-3
 
 
-class PpoConfig(_Part):
+class PpoConfig(_Part, frozen=True):
     """Proximal policy optimisation (Schulman and others, 2017) with generalised advantages (2016).
 
     Attributes:
         epochs: how often the decisions of an update are learned from.
         minibatches: parts that they are split into, the same number however many there are.
-        learning_rate, final_learning_rate: of Adam; it falls in a straight line over the whole run.
+        learning_rate, final_learning_rate: of Adam; from the one to the other in a straight line.
         entropy, final_entropy: weight of the entropy bonus, likewise.
         clip: how far the ratio of probabilities may go before its gradient is cut.
         trace: lambda of the advantages, from one own decision to the next; with critic "all_hands" from one decision
@@ -110,7 +110,7 @@ class PpoConfig(_Part):
     normalise: Literal["phase", "all", "none"] = "phase"
 
 
-class DmcConfig(_Part):
+class DmcConfig(_Part, frozen=True):
     """Deep Monte Carlo (Zha and others, DouZero, 2021): the network values actions by the results that followed them.
 
     Attributes:
@@ -127,7 +127,7 @@ class DmcConfig(_Part):
     final_epsilon: Share = 0.01
 
 
-class OpponentsConfig(_Part):
+class OpponentsConfig(_Part, frozen=True):
     """Who sits at the tables besides the policy that learns: it plays all seats of most of them.
 
     Against its present self alone a policy may forget how to beat its earlier ones (fictitious play).
@@ -147,7 +147,7 @@ class OpponentsConfig(_Part):
     weight_of_agents: Share = 0.5
 
 
-class EvaluationConfig(_Part):
+class EvaluationConfig(_Part, frozen=True):
     """How the policy is judged while it learns: on duplicate deals that are never trained on.
 
     Attributes:
@@ -161,7 +161,7 @@ class EvaluationConfig(_Part):
     deals: Positive = 1000
 
 
-class TrainConfig(_Part):
+class TrainConfig(_Part, frozen=True):
     """A training run.
 
     Attributes:
@@ -309,7 +309,8 @@ def config_table(struct: Any = TrainConfig, prefix: str = "") -> list[tuple[str,
         default = "" if field.default is msgspec.NODEFAULT else msgspec.json.encode(field.default).decode()
         if field.default is msgspec.NODEFAULT and field.default_factory is not msgspec.NODEFAULT:
             default = "{}"
-        rows.append((f"`{prefix}{field.name}`", f"`{default}`" if default else "must be given", meanings[field.name]))
+        meaning = "the same at the end of the run" if field.name.startswith("final_") else meanings[field.name]
+        rows.append((f"`{prefix}{field.name}`", f"`{default}`" if default else "must be given", meaning))
     for field in msgspec.structs.fields(struct):
         if isinstance(field.default, _Part):
             rows += config_table(type(field.default), f"{prefix}{field.name}.")

@@ -25,13 +25,13 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
         half: 16 bits a weight in place of 32, for half the size. A few choices in a thousand may differ.
 
     Returns:
-        The data written with it: those named in `KEPT`, `schema`, `config` (a digest of the configuration, see
-        `config_digest`) and `run` (those named in `ABOUT_RUN`, as far as they are known).
+        The data written with it: those named in `KEPT`, `schema`, `algorithm`, `config` (a digest of the configuration,
+        see `config_digest`) and `run` (those named in `ABOUT_RUN`, as far as they are known).
 
     Raises:
         CheckpointError: no policy in the checkpoint, or it is of another schema or version of smear_env.
-        ValueError: no such checkpoint, or a name that would not be taken for a player.
-        OSError: the file cannot be written.
+        ValueError: no such checkpoint, a name that would not be taken for a player, or that of the checkpoint itself.
+        OSError: the file cannot be written; one that was there is as it was.
     """
     # Not at the head: the documentation is written with the digest below, where torch need not be installed.
     import safetensors.torch
@@ -42,15 +42,24 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
     path, file = checkpoint_file(source), Path(file)
     if file.suffix != ".safetensors":
         raise ValueError(f"{file} would not be taken for a player; its name has to end in .safetensors")
+    if file.exists() and file.samefile(path):
+        raise ValueError(f"{file} is the checkpoint itself, which training goes on from; name another file")
     checkpoint = read_checkpoint(path)
     names = policy_names(checkpoint.data)
     if missing := [name for name in names if name not in checkpoint.tensors]:
         raise CheckpointError(f"checkpoint {path} has no policy: it lacks {', '.join(missing)}")
     data = {key: checkpoint.data.get(key) for key in KEPT}
-    data |= {"schema": SCHEMA, "config": config_digest(checkpoint.data["config"]), "run": _about_run(path)}
+    config = checkpoint.data["config"]
+    data |= {"schema": SCHEMA, "algorithm": config["algorithm"], "config": config_digest(config)}
+    data["run"] = _about_run(path)
     tensors = {name: checkpoint.tensors[name].to(torch.float16 if half else torch.float32) for name in names}
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(safetensors.torch.save(tensors, {DATA: json.dumps(data)}))
+    new = file.with_name(file.name + ".new")
+    try:
+        new.write_bytes(safetensors.torch.save(tensors, {DATA: json.dumps(data)}))
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
     return data
 
 
@@ -61,6 +70,9 @@ def config_digest(config: dict[str, Any]) -> str:
 
 def _about_run(path: Path) -> dict[str, Any]:
     """What is known of the run that a checkpoint lies in."""
-    env = path.parent.parent / "env.json"
-    known = json.loads(env.read_text(encoding="utf-8")) if env.is_file() else {}
+    env = path.resolve().parent.parent / "env.json"
+    try:
+        known = json.loads(env.read_text(encoding="utf-8")) if env.is_file() else {}
+    except ValueError as error:
+        raise CheckpointError(f"{env} is damaged: {error}; repair it, or export a copy of the checkpoint") from error
     return {key: known[key] for key in ABOUT_RUN if key in known}

@@ -72,7 +72,7 @@ class Learner:
     def step(self, loss: Tensor, max_gradient: float, learning_rate: float) -> None:
         """One step down the gradient of a loss, its norm cut to `max_gradient`."""
         self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.world.average_gradients(self.model)
         nn.utils.clip_grad_norm_(self.model.parameters(), max_gradient)
         for group in self.optimizer.param_groups:

@@ -174,8 +174,8 @@ class ActorCritic(nn.Module):
         self.num_values = teams if self.sees_hidden else 1
         if self.shares:
             self.critic: nn.Module = nn.Linear(sizes[-2], 1)
-            nn.init.zeros_(self.critic.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(self.critic.bias)  # type: ignore[arg-type]
+            nn.init.zeros_(self.critic.weight)
+            nn.init.zeros_(self.critic.bias)
         else:
             self.critic = Perceptron([*critic_sizes, self.num_values], generator, last_scale=0.01)
 

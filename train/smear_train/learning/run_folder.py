@@ -122,9 +122,14 @@ def _checked_data(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
             f"checkpoint {path} has schema {data.get('schema')!r}; needed: {SCHEMA}. Read it with the smear-env that "
             f"wrote it ({data.get('environment') or 'unknown'}), or train anew"
         )
-    if data.get("environment") != smear_env.__version__:
+    if "environment" not in data:
         raise CheckpointError(
-            f"checkpoint {path} is of smear-env {data.get('environment')}; needed: {smear_env.__version__}. Install "
+            f"{path} is a player that `smear export` has written: it plays, and there is nothing else in it; name a "
+            "checkpoint of a run"
+        )
+    if data["environment"] != smear_env.__version__:
+        raise CheckpointError(
+            f"checkpoint {path} is of smear-env {data['environment']}; needed: {smear_env.__version__}. Install "
             "that version, or train anew"
         )
     if not isinstance(data.get("game"), str) or not isinstance(data.get("update"), int):

@@ -18,6 +18,7 @@ from torch import Tensor
 from smear_agents import Agent, make_agent
 from smear_agents.equity import shipped_equity
 from smear_agents.network import EPSILON, SAMPLE, policy_shape
+from smear_agents.neural import CheckpointError
 from smear_train.evaluate import Setup, evaluate
 from smear_train.learning import cloning, dmc, ppo
 from smear_train.learning.config import TrainConfig
@@ -25,7 +26,7 @@ from smear_train.learning.distributed import World
 from smear_train.learning.learner import Learner
 from smear_train.learning.model import ActorCritic
 from smear_train.learning.rollout import Decisions, Rollout, deal_counts
-from smear_train.learning.run_folder import Checkpoint, CheckpointError, RunFolder
+from smear_train.learning.run_folder import Checkpoint, RunFolder
 from smear_train.learning.tables import (
     ORDER,
     Pool,
