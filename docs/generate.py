@@ -174,17 +174,14 @@ def recipe_page() -> str:
             [json.loads(line) for line in (folder / "eval.jsonl").read_text(encoding="utf-8").splitlines()]
             for folder in sorted(ABLATIONS.glob(f"{name}-s*"))
         ]
-        if not runs:
-            continue
         cells = []
-        for lines in zip(*runs):
+        for lines in zip(*runs, strict=True):
             means = [line["mean"] for line in lines]
             cells.append(f"{sum(means) / len(means):+.3f} ({min(means):+.3f} to {max(means):+.3f})")
         decisions = sum(run[-1]["decisions"] for run in runs) / len(runs)
-        minutes = sum(run[-1]["minutes"] for run in runs) / len(runs)
         cells = [*[""] * (4 - len(cells)), *cells]  # without a clone there is nothing to judge at the beginning
-        rows.append((words, f"`{settings}`" if settings else "", *cells, f"{decisions / 1e6:.1f} M", f"{minutes:.1f}"))
-    head = ("variant", "settings", "clone", "16 updates", "32", "48", "decisions", "minutes")
+        rows.append((words, f"`{settings}`" if settings else "", *cells, f"{decisions / 1e6:.1f} M"))
+    head = ("variant", "settings", "clone", "16 updates", "32", "48", "decisions")
     new = table(head, rows)
     return with_table(RECIPE.read_text(encoding="utf-8"), "variant", new)
 

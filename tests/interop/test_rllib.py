@@ -59,24 +59,31 @@ def test_training_on_a_cluster_survives_the_loss_of_a_node(tmp_path: Path, monke
     store = 80 * 2**20
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": store})
     try:
-        lost = [nodes.add_node(num_cpus=1, object_store_memory=store) for _ in range(2)][-1]
+        for _ in range(2):
+            nodes.add_node(num_cpus=1, object_store_memory=store)
         monkeypatch.setenv("RAY_ADDRESS", nodes.address)
         from train_rllib import SharedPlayer
 
-        train, runners = PPO.train, []
+        train, homes = PPO.train, []
 
         def train_and_lose(algorithm: PPO) -> Any:
             result = train(algorithm)
-            runners.append(algorithm.env_runner_group.num_healthy_remote_workers())
-            if len(runners) == 1:
+            homes.append(
+                algorithm.env_runner_group.foreach_env_runner(
+                    lambda runner: ray.get_runtime_context().get_node_id(), local_env_runner=False
+                )
+            )
+            if len(homes) == 1:
+                (lost, *_) = (node for node in nodes.worker_nodes if node.node_id in homes[0])
                 nodes.remove_node(lost, allow_graceful=False)
             return result
 
         monkeypatch.setattr(PPO, "train", train_and_lose)
         rules = PRESETS["four_point"]
         model = SharedPlayer.train(rules, 16_000, 0, tmp_path)
-        assert runners[0] == 2 and runners[-1] == 1
-        assert len(runners) > 2
+        assert len(homes) > 2 and len(homes[0]) == 2
+        assert homes[-1] and set(homes[-1]) < {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        assert set(homes[0]) - set(homes[-1])
         SharedPlayer.save(model, tmp_path)
         model.stop()
         assert SharedPlayer(rules, 0, SharedPlayer.load(tmp_path, rules)).scores(20)["random"] > 0
