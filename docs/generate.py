@@ -88,6 +88,16 @@ def results(kind: str) -> list[dict[str, Any]]:
     return [document for document in documents if document["kind"] == kind]
 
 
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """What a run has logged, line by line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def points(result: dict[str, Any]) -> str:
+    """Points a deal with their interval, of the document of an evaluation or of a line that a run has logged."""
+    return with_interval(result["mean"], result["ci_low"], result["ci_high"])
+
+
 LADDER = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
 
 
@@ -98,7 +108,7 @@ def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
         won = f"; games won {result['win_rate']:.1%} ({result['win_low']:.1%} to {result['win_high']:.1%})"
     return (
         f"{result['deals']:,} {result['episode']}s",
-        with_interval(result["mean"], result["ci_low"], result["ci_high"]) + won,
+        points(result) + won,
         f"{result['ms_per_decision_a']:.3g} / {result['ms_per_decision_b']:.3g}",
         f"`{result['command'].removeprefix('smear ')}`",
     )
@@ -115,12 +125,11 @@ def readme() -> str:
 
 def run_row(folder: Path) -> tuple[object, ...]:
     """A row of the table of training runs: how the policy did at the end of one."""
-    lines = [json.loads(line) for line in (folder / "eval.jsonl").read_text(encoding="utf-8").splitlines()]
-    last = {line["opponent"]: line for line in lines}
+    last = {line["opponent"]: line for line in lines_of(folder / "eval.jsonl")}
     config, _, seed = folder.name.rpartition("-s")
-    points = [with_interval(*(last[name][key] for key in ("mean", "ci_low", "ci_high"))) for name in ("club", "greedy")]
-    club = last["club"]
-    return f"`configs/train/{config}.toml`", seed, f"{club['decisions']:,}", f"{club['minutes']:.1f}", *points
+    club, greedy = last["club"], last["greedy"]
+    amounts = f"{club['decisions']:,}", f"{club['minutes']:.1f}"
+    return f"`configs/train/{config}.toml`", seed, *amounts, points(club), points(greedy)
 
 
 BUDGET = (
@@ -146,8 +155,9 @@ def interop_page() -> str:
             json.loads((TRAINED / f"{name}-{opponent}.json").read_text(encoding="utf-8"))
             for opponent in ("club", "expert")
         ]
-        points = [with_interval(one["mean"], one["ci_low"], one["ci_high"]) for one in results]
-        rows.append((what, f"`{trained_by}`", *points, f"`{results[0]['command'].removeprefix('smear ')}`"))
+        rows.append(
+            (what, f"`{trained_by}`", *map(points, results), f"`{results[0]['command'].removeprefix('smear ')}`")
+        )
     new = table(("what learned", "trained by", "against `club`", "against `expert`", "smear ..."), rows)
     return with_table(INTEROP.read_text(encoding="utf-8"), "what learned", new)
 
@@ -170,10 +180,7 @@ def recipe_page() -> str:
     """The page on the recipe, its table of short runs made anew: means of the seeds, the lowest and the highest."""
     rows: list[tuple[object, ...]] = []
     for name, words, settings in VARIANTS:
-        runs = [
-            [json.loads(line) for line in (folder / "eval.jsonl").read_text(encoding="utf-8").splitlines()]
-            for folder in sorted(ABLATIONS.glob(f"{name}-s*"))
-        ]
+        runs = [lines_of(folder / "eval.jsonl") for folder in sorted(ABLATIONS.glob(f"{name}-s*"))]
         cells = []
         for lines in zip(*runs, strict=True):
             means = [line["mean"] for line in lines]

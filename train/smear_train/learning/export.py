@@ -37,7 +37,7 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
     import safetensors.torch
     import torch
 
-    from smear_train.learning.run_folder import DATA, read_checkpoint
+    from smear_train.learning.run_folder import DATA, read_checkpoint, write_whole
 
     path, file = checkpoint_file(source), Path(file)
     if file.suffix != ".safetensors":
@@ -54,12 +54,7 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
     data["run"] = _about_run(path)
     tensors = {name: checkpoint.tensors[name].to(torch.float16 if half else torch.float32) for name in names}
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(file.name + ".new")
-    try:
-        new.write_bytes(safetensors.torch.save(tensors, {DATA: json.dumps(data)}))
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)
+    write_whole([file], safetensors.torch.save(tensors, {DATA: json.dumps(data)}))
     return data
 
 

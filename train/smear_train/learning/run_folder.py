@@ -196,9 +196,9 @@ class RunFolder:
             )
         with _as_one_error("the run", run.path):
             run._checkpoints.mkdir(parents=True, exist_ok=True)
-            _write([run.path / "env.json"], (json.dumps(dict(env), indent=2) + "\n").encode())
+            write_whole([run.path / "env.json"], (json.dumps(dict(env), indent=2) + "\n").encode())
             # The last one, for it is what makes the folder a run.
-            _write([run.path / "config.toml"], config_toml.encode())
+            write_whole([run.path / "config.toml"], config_toml.encode())
         return run
 
     @classmethod
@@ -272,7 +272,7 @@ class RunFolder:
         text = json.dumps({**data, "schema": SCHEMA, "environment": smear_env.__version__, "update": update})
         content = safetensors.torch.save(_in_memory_of_their_own(tensors), {DATA: text})
         with _as_one_error("a checkpoint", self._checkpoints, "the checkpoints before it are whole"):
-            _write(paths, content, to_disk=any(name != "last" for name in names))
+            write_whole(paths, content, to_disk=any(name != "last" for name in names))
 
     def load(self, which: str = "last") -> Checkpoint:
         """Reads a checkpoint: `last`, `best` or `step:N`.
@@ -294,7 +294,7 @@ class RunFolder:
             RunFolderError: it could not be written.
         """
         with _as_one_error("the best evaluation", self.path):
-            _write([self.path / "best.json"], (json.dumps(_plain(row), indent=2, allow_nan=False) + "\n").encode())
+            write_whole([self.path / "best.json"], (json.dumps(_plain(row), indent=2, allow_nan=False) + "\n").encode())
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Adds a line to `metrics.jsonl`.
@@ -341,7 +341,7 @@ class RunFolder:
             kept = b"".join(text + b"\n" for text, row in self._lines(name) if row.get("update", 0) <= update)
             with _as_one_error("what is left", path):
                 if path.exists() and path.read_bytes() != kept:
-                    _write([path], kept)
+                    write_whole([path], kept)
 
     def _lines(self, name: str) -> list[tuple[bytes, dict[str, Any]]]:
         """The lines of a file, each as it stands there and as it reads."""
@@ -409,7 +409,7 @@ def _as_one_error(what: str, where: Path, besides: str = "") -> Iterator[None]:
         ) from error
 
 
-def _write(paths: Sequence[Path], content: bytes, to_disk: bool = True) -> None:
+def write_whole(paths: Sequence[Path], content: bytes, to_disk: bool = True) -> None:
     """Puts the same content under one or more names of one folder: each holds the old content until it has the new."""
     temporaries = [path.with_name(path.name + TEMPORARY) for path in paths]
     try:
