@@ -2,7 +2,7 @@
 
 `random` or `greedy`, `nn:schmier` for a shipped network, the path of a checkpoint or of a training run, either of these
 with `+search:N`, `package.module:Class` for anybody else's, `bid=greedy+exchange=greedy+play=random` for one made of
-parts.
+parts. `club+partner=greedy` names the two players of a team.
 """
 
 import difflib
@@ -63,6 +63,9 @@ MOST = 1_000_000
 SEARCH = "+search"
 """What follows the name of a network that is to search."""
 
+PARTNER = "+partner="
+"""What stands between the names of the players of a team."""
+
 
 def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     """The agent of that name for some rules.
@@ -78,6 +81,8 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
     Raises:
         ValueError: no such agent.
     """
+    if PARTNER in name:
+        raise ValueError(f"{name!r} names the players of a team, where one player is asked for")
     if name in AGENTS and AGENTS[name].argument != "N":
         return AGENTS[name].make(rules, seed)
     if "=" in name and not Path(name).exists():
@@ -138,28 +143,61 @@ def split_search(name: str) -> tuple[str, str]:
 
 def is_foreign(name: str) -> bool:
     """Whether an agent, or a part of it, is none of this package's but `package.module:Class`."""
-    if "=" in name and not Path(name).exists():
-        return any(map(is_foreign, parse_parts(name).values()))
+    if PARTNER in name or ("=" in name and not Path(name).exists()):
+        return any(map(is_foreign, single_players(name)))
     module, colon, _ = name.rpartition(":")
     return bool(colon) and module not in AGENTS and not module.endswith(SEARCH) and not is_checkpoint(name)
+
+
+def rename(name: str, change: Callable[[str], str]) -> str:
+    """A name in which each single player, of a team or of an agent made of parts, has another name.
+
+    >>> rename("bid=club+exchange=club+play=greedy+partner=club", str.upper)
+    'bid=CLUB+exchange=CLUB+play=GREEDY+trump=CLUB+partner=CLUB'
+    """
+    if PARTNER in name:
+        return PARTNER.join(rename(one, change) for one in name.split(PARTNER))
+    if "=" in name and not Path(name).exists():
+        return "+".join(f"{part}={rename(agent, change)}" for part, agent in parse_parts(name).items())
+    return change(name)
+
+
+def single_players(name: str) -> list[str]:
+    """The single players of a team or of an agent made of parts, each once.
+
+    >>> single_players("bid=club+exchange=club+play=greedy+partner=random")
+    ['club', 'greedy', 'random']
+    """
+    found: dict[str, str] = {}
+    rename(name, lambda one: found.setdefault(one, one))
+    return list(found)
 
 
 def make_agents(names: Sequence[str], rules: GameRules, seed: int = 0) -> list[Agent]:
     """An agent for each seat from one name, one a team, or one a seat. Each seat has its own chance.
 
+    The name of a team, `A+partner=B`, seats A on its first seat and B on the next, and so on.
+
     Raises:
-        ValueError: another number of names, or an unknown one.
+        ValueError: another number of names, or an unknown one; more or fewer partners than a team has players.
     """
-    if len(names) == 1:
-        names = list(names) * rules.players
-    elif len(names) == rules.teams:
-        names = [names[seat % rules.teams] for seat in range(rules.players)]
+    if len(names) in (1, rules.teams):
+        teams = [names[team % len(names)] for team in range(rules.teams)]
+        names = [_at_place(teams[seat % rules.teams], seat // rules.teams, rules) for seat in range(rules.players)]
     elif len(names) != rules.players:
         raise ValueError(
             f"{len(names)} players were named; name 1, one for each of the {rules.teams} teams, "
             f"or one for each of the {rules.players} seats"
         )
     return [make_agent(name, rules, seat_seed(seed, seat)) for seat, name in enumerate(names)]
+
+
+def _at_place(name: str, place: int, rules: GameRules) -> str:
+    """Who of a team sits at its first, second, ... seat."""
+    names, size = name.split(PARTNER), rules.players // rules.teams
+    if len(names) not in (1, size):
+        raise ValueError(f"{name!r} names {len(names)} players; a team of {rules.name} has {size}")
+    return names[place % len(names)]
 
 
 def seat_seed(seed: int, seat: int) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from smear_agents import Agent, GameAgent, decide, game_sight, is_foreign, make_agent, seat_seed
+from smear_agents import Agent, GameAgent, decide, game_sight, is_foreign, make_agents
 from smear_env import GameRules, Games
 from smear_env.actions import NUM_ACTIONS
 from smear_train.console import error_line
@@ -47,7 +47,7 @@ class Player:
     """One player at all the seats it may sit on, each with its own stream of chance.
 
     Args:
-        name: of the agent, see `smear_agents.make_agent`.
+        name: of the agent, see `smear_agents.make_agent`, or of a team, `A+partner=B`.
         rules: the rules of the game.
         seed: of the whole evaluation; a seat's chance is the same whoever sits there.
         time_limit: seconds that a call may take; None: no limit for players of smear_agents, else `TIME_LIMIT`.
@@ -138,8 +138,8 @@ class _Local:
     """Agents in this process."""
 
     def __init__(self, name: str, rules: GameRules, seed: int) -> None:
-        self._agents = [make_agent(name, rules, seat_seed(seed, seat)) for seat in range(rules.players)]
-        self.sees_all = sees_all(self._agents[0])
+        self._agents = make_agents([name], rules, seed)
+        self.sees_all = any(map(sees_all, self._agents))
 
     def call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
         """The numbers that the agent answers with, (M,) int64; FaultError if it does not."""
@@ -169,14 +169,16 @@ class _Child:
         if kind != "made":
             self.close()
             raise ValueError(content)
-        self._needs_game, self.sees_all = content
+        self._sights = content
+        self.sees_all = any(all_cards for _, all_cards in content)
 
     def call(self, seat: int, games: Games, rows: np.ndarray) -> np.ndarray:
         """As in `_Local`; LostError if it takes too long or its process ends."""
         if self._process is None:
             self._start()
-        if self._needs_game:
-            sight = game_sight(games, rows, self.sees_all)
+        needs_game, all_cards = self._sights[seat]
+        if needs_game:
+            sight = game_sight(games, rows, all_cards)
         else:
             sight = games.observations[rows], games.action_masks[rows]
         self._connection.send((seat, sight))
@@ -209,11 +211,11 @@ def _serve(connection: "multiprocessing.connection.Connection", name: str, rules
     live_as_child()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what it prints is no result of ours
     try:
-        agents = [make_agent(name, rules, seat_seed(seed, seat)) for seat in range(rules.players)]
+        agents = make_agents([name], rules, seed)
     except Exception as error:
         connection.send(("failed", str(error) if isinstance(error, ValueError) else f"{name!r} {_raised(error)}"))
         return
-    connection.send(("made", (isinstance(agents[0], GameAgent), sees_all(agents[0]))))
+    connection.send(("made", [(isinstance(agent, GameAgent), sees_all(agent)) for agent in agents]))
     while True:
         try:
             seat, sight = connection.recv()

@@ -17,8 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from smear_agents.phased import parse_parts
-from smear_agents.registry import split_search
+from smear_agents.registry import rename, split_search
 from smear_train.asking import has_own_process
 from smear_train.console import error_line, shows_live
 from smear_train.kept import checkpoints, versions
@@ -178,12 +177,12 @@ class _Seated:
 
 def _moved(player: str, paths: dict[str, str]) -> str:
     """The name of a player with the paths of its checkpoints replaced by others."""
-    path, search = split_search(player)
-    if path in paths:
-        return paths[path] + search
-    if not paths or "=" not in player:
-        return player
-    return "+".join(f"{part}={_moved(agent, paths)}" for part, agent in parse_parts(player).items())
+
+    def moved(one: str) -> str:
+        path, search = split_search(one)
+        return paths.get(path, path) + search
+
+    return rename(player, moved) if paths else player
 
 
 _seated: _Seated | None = None

@@ -66,6 +66,15 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
     sub.add_argument("--allow-cheaters", action="store_true", help="let agents in that see what is hidden")
     sub.add_argument("-o", "--out", metavar="FOLDER", help="write tournament.json, pairs.csv and ratings.csv there")
     add_time_limit(sub)
+    sub = verb("cross-play", _cross_play, "how players do beside each other's partners, against an agent")
+    sub.add_argument("players", nargs="+", metavar="AGENT", help="two or more, such as runs of several seeds")
+    sub.add_argument("--against", default="expert", metavar="AGENT", help="who plays the other seats (default expert)")
+    sub.add_argument(
+        "--partner", action="append", default=[], metavar="AGENT", help="also seat each of them beside this one"
+    )
+    add_game(sub, positional=False)
+    add_deals(sub)
+    add_time_limit(sub)
     for name, run, what in (
         ("fit-equity", _fit_equity, "measure how deals end, from which the chance of winning a game is computed"),
         ("fit-bids", _fit_bids, "measure what calls come to by what the hand is worth, for expert"),
@@ -132,12 +141,11 @@ def _results_alone(arguments: argparse.Namespace) -> AbstractContextManager[Any]
 
 
 def _shared(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What an evaluation and a tournament are both told."""
+    """What evaluations, tournaments and cross-play are all told."""
     return {
         "rules": game_rules(arguments),
         "deals": arguments.deals,
         "seed": arguments.seed,
-        "episode": arguments.episode,
         "time_limit": arguments.time_limit,
         "game": arguments.game,
         "options": tuple(arguments.rule),
@@ -165,6 +173,7 @@ def _eval(arguments: argparse.Namespace) -> int:
             rotations=arguments.rotations,
             control=arguments.control,
             sprt=_parse_sprt(arguments.sprt),
+            episode=arguments.episode,
             **shared,
         )
         progress = Progress(arguments.deals, "deals", arguments.quiet)
@@ -267,7 +276,12 @@ def _tournament(arguments: argparse.Namespace) -> int:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        contest = Contest(agents=tuple(arguments.agents.split(",")), allow_cheaters=arguments.allow_cheaters, **shared)
+        contest = Contest(
+            agents=tuple(arguments.agents.split(",")),
+            episode=arguments.episode,
+            allow_cheaters=arguments.allow_cheaters,
+            **shared,
+        )
         progress = Progress(arguments.deals, "deals", arguments.quiet)
         with _results_alone(arguments):
             standings = hold(contest, arguments.workers, progress, **_where(arguments))
@@ -278,6 +292,33 @@ def _tournament(arguments: argparse.Namespace) -> int:
         (folder / "tournament.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
         write_tables(result, folder)
     return print_result(arguments, result, tournament_report(result))
+
+
+def _cross_play(arguments: argparse.Namespace) -> int:
+    import scipy.stats  # noqa: F401  # missing, it is better missed before the deals than after
+
+    from smear_train.cross_play import CrossPlay, cross, document
+
+    check_deals(arguments)
+    shared = _shared(arguments)
+    try:
+        contest = CrossPlay(
+            players=tuple(arguments.players),
+            against=arguments.against,
+            partners=tuple(arguments.partner),
+            **shared,
+        )
+        with _results_alone(arguments):
+            crossing = cross(
+                contest,
+                arguments.workers,
+                lambda what: Progress(arguments.deals, f"deals {what}", arguments.quiet),
+                **_where(arguments),
+            )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    result = document(crossing)
+    return print_result(arguments, result, cross_play_report(result))
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -393,6 +434,34 @@ def _seat_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
     for label, player in players.items():
         rows.append((label, *(signed(seat["points_per_deal"]) for seat in player["by_seat"])))
     return rows
+
+
+def cross_play_report(result: dict[str, Any]) -> str:
+    """The document of cross-play as text for people."""
+    players, partners = result["players"], result["partners"]
+    points = {}
+    for team in result["teams"]:
+        cell = with_interval(team["mean"], team["ci_low"], team["ci_high"])
+        points[team["a"], team["b"]] = points[team["b"], team["a"]] = cell
+    rows = [(f"points per deal against {result['against']}, beside", *players, *partners)]
+    rows += [(one, *(points[one, other] for other in [*players, *partners])) for one in players]
+
+    def line(what: str, of: dict[str, Any]) -> str:
+        return f"{what}: {with_interval(of['mean'], of['ci_low'], of['ci_high'])}"
+
+    lines = [
+        f"{result['game']}: {result['deals']:,} deals for each team, seed {result['seed']}",
+        "",
+        format_table(rows),
+        "",
+        line("beside themselves", result["self_play"]),
+        line("beside each other", result["cross_play"])
+        + (f", {percent(result['kept'])} of that" if result["kept"] is not None else ""),
+        line("lost by it", result["lost"]),
+    ]
+    lines += [line(f"{one['player']} beside the others", one) for one in result["beside_others"]]
+    lines += [line(f"all beside {one['partner']}", one) for one in result["beside_partners"]]
+    return "\n".join([*lines, "", result["command"]])
 
 
 def tournament_report(result: dict[str, Any]) -> str:

@@ -19,8 +19,7 @@ import numpy as np
 import smear_agents
 import smear_env
 from smear_agents.neural import checkpoint_file, is_checkpoint
-from smear_agents.phased import parse_parts
-from smear_agents.registry import split_search
+from smear_agents.registry import single_players, split_search
 from smear_train.match import Plan, Range, Tally
 
 
@@ -50,11 +49,8 @@ def checkpoints(player: str) -> dict[str, Path]:
     Raises:
         ValueError: no such file.
     """
-    if "=" in player and not Path(player).exists():
-        parts = parse_parts(player).values()
-        return {path: file for part in parts for path, file in checkpoints(part).items()}
-    path, _ = split_search(player)
-    return {path: checkpoint_file(path)} if is_checkpoint(path) else {}
+    paths = [split_search(one)[0] for one in single_players(player)]
+    return {path: checkpoint_file(path) for path in paths if is_checkpoint(path)}
 
 
 class Kept:

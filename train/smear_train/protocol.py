@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from smear_agents.phased import parse_parts
+from smear_agents.registry import PARTNER
 from smear_env import make_rules
 from smear_train.console import percent, with_interval
 from smear_train.evaluate import Form, Setup, document, evaluate
@@ -135,6 +136,8 @@ def _connection(ray: str | None) -> AbstractContextManager[None]:
 
 def with_bidder(agent: str, bidder: str) -> str:
     """The agent with another one's bids and trumps; an agent made of parts keeps its other parts."""
+    if PARTNER in agent:
+        return PARTNER.join(with_bidder(one, bidder) for one in agent.split(PARTNER))
     if "=" not in agent:
         return f"bid={bidder}+exchange={agent}+play={agent}"
     parts = parse_parts(agent)
