@@ -1,6 +1,5 @@
 """Learning: what decisions were worth, what is drawn from them, and that it makes a policy better."""
 
-import itertools
 import math
 import os
 import subprocess
@@ -237,44 +236,6 @@ def test_explained_variance() -> None:
     assert ppo.explained_variance(returns, np.ones_like(returns)) == 0
 
 
-def test_tables_with_the_same_cards_tell_what_those_are_worth() -> None:
-    """Here a result is the cards and some chance: the critic sees neither, the other tables have the same cards."""
-    rng = np.random.default_rng(3)
-    copies, deals = 4, 300
-    cards = np.repeat(rng.normal(size=(deals, 1)), copies, 0)
-    payoffs = (np.array([[1.0, -1.0, 1.0, -1.0]]) * (cards + rng.normal(0, 0.3, (deals * copies, 1)))).astype(
-        np.float32
-    )
-    games, seats = np.repeat(np.arange(deals * copies), 4), np.tile(np.arange(4), deals * copies)
-    none = np.zeros(0, np.int64)
-    decisions = Decisions(none, none, none, none, none, none, none, games, seats, seats % 3, payoffs)
-    results = payoffs_by_team(decisions, 2)
-    values = rng.normal(0, 0.1, results.shape).astype(np.float32)
-    better = ppo.compare_copies(decisions, values, copies)
-    assert better.dtype == np.float32 and better.shape == values.shape
-    assert ppo.explained_variance(values, results) < 0.01
-    assert 0.85 < ppo.explained_variance(better, results) < 0.95, "of 1 + 0.09 the mean of three tells 0.97 or so"
-    # Least squares: nothing that is known explains what is left, in any group, for any team.
-    left = results - better
-    for group in range(3):
-        part = decisions.groups == group
-        assert abs(left[part].mean(0)).max() < 1e-5 and abs((left * values)[part].mean(0)).max() < 1e-5
-
-
-@pytest.mark.parametrize("copies", [2, 3])
-def test_a_table_is_held_against_the_others_and_not_against_itself(copies: int) -> None:
-    """Else the baseline would take away some of what was to be learned."""
-    payoffs = np.random.default_rng(4).normal(size=(12, 6)).astype(np.float32)
-    others = ppo.of_others(payoffs, copies)
-    for table in range(12):
-        first = table - table % copies
-        rest = [other for other in range(first, first + copies) if other != table]
-        assert others[table] == pytest.approx(payoffs[rest].mean(0), abs=1e-6)
-        changed = payoffs.copy()
-        changed[table] += 100
-        assert ppo.of_others(changed, copies)[table] == pytest.approx(others[table], abs=1e-4)
-
-
 # --- Playing -----------------------------------------------------------------------------------------------------
 
 
@@ -432,40 +393,6 @@ def test_who_sits_where_is_as_configured(rules: Any) -> None:
     again = seat_learner(rules, c, Pool(agents=2, past=3), update=5, progress=0.5)
     assert (again.roles == seating.roles).all()
     assert (seat_learner(rules, c, Pool(2, 3), 6, 0.5).roles != seating.roles).any()
-
-
-@both_games
-def test_tables_with_the_same_cards_are_alike_but_for_what_is_chosen(rules: Any) -> None:
-    c = config("ppo.copies=4", "opponents.share=0.5", "must_bid=0.5", 'reward="equity"', game=rules.name)
-    seating = seat_learner(rules, c, Pool(agents=1, past=1), update=1, progress=0.5)
-    for name in Seating.__dataclass_fields__:
-        sets = getattr(seating, name).reshape(8, 4, -1)
-        assert (sets == sets[:, :1]).all() and len(np.unique(sets, axis=0)) > 1
-    t = trainer("ppo.copies=4", "opponents.share=0", game=rules.name)
-    for _ in range(3):  # of which two are of cloning, where each table has its own cards
-        decisions, _ = t._play()
-        first = [decisions.features[decisions.offsets[k] : decisions.seen[k]] for k in start_of_games(decisions)]
-        alike = [np.array_equal(one, other) for one, other in itertools.pairwise(first)]
-        assert alike == [k % 4 != 3 and not t.is_cloning for k in range(31)]
-        t.step()
-    assert len(np.unique(decisions.payoffs.reshape(8, 4, -1)[:, :, 0], axis=1)) == 8
-    assert (np.ptp(decisions.payoffs.reshape(8, 4, -1), axis=1) > 0).any(), "all of them made the same choices"
-
-
-def start_of_games(decisions: Decisions) -> list[int]:
-    """The number of the first decision of each game."""
-    return [int(np.flatnonzero(decisions.games == game)[0]) for game in range(decisions.payoffs.shape[0])]
-
-
-def test_processes_take_tables_with_the_same_cards_together() -> None:
-    world = World("cpu")
-    for size in (1, 2, 3, 5):
-        world.size = size
-        parts = []
-        for world.rank in range(size):
-            parts.append(world.share(24, 4))
-        assert all(part.start % 4 == part.stop % 4 == 0 for part in parts)
-        assert [k for part in parts for k in range(24)[part]] == list(range(24))
 
 
 def test_nobody_else_sits_where_the_pool_is_empty() -> None:

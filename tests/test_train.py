@@ -109,8 +109,6 @@ def assert_same_run(one: str | Path, other: str | Path) -> None:
         ("ppo.epochs=many", "ppo.epochs"),
         ("ppo.epochs=0", "ppo.epochs"),
         ("deals=1", "deals"),
-        ("ppo.copies=7", "sets of ppo.copies=7 tables"),
-        ("ppo.copies=0", "ppo.copies"),
         ("network.hidden=[]", "network.hidden"),
         ("network.critic=none", "network.critic"),
         ("game=schmeer", "schmeer"),

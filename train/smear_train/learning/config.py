@@ -95,9 +95,6 @@ class PpoConfig(_Part, frozen=True):
         max_gradient: its norm is cut to this.
         normalise: advantages to mean 0 and deviation 1, "phase": bidding, exchange and play each by themselves, as
             their scales differ; "all": together; "none".
-        copies: tables of self-play that get the same cards, side by side. What the others of them came to tells how
-            good the cards are, better than a critic that does not see them, and does not depend on what was decided at
-            this one (a baseline that leaves one out; Kool, van Hoof and Welling, 2019). 1: every table has its own.
     """
 
     epochs: Positive = 2
@@ -111,7 +108,6 @@ class PpoConfig(_Part, frozen=True):
     value_weight: Amount = 0.5
     max_gradient: Annotated[float, Meta(gt=0)] = 0.5
     normalise: Literal["phase", "all", "none"] = "phase"
-    copies: Positive = 1
 
 
 class DmcConfig(_Part, frozen=True):
@@ -215,11 +211,6 @@ class TrainConfig(_Part, frozen=True):
         return ViewOptions(**msgspec.structs.asdict(self.view))
 
     @property
-    def copies(self) -> int:
-        """Tables that get the same cards, while the policy learns from results."""
-        return self.ppo.copies if self.algorithm == "ppo" else 1
-
-    @property
     def total_updates(self) -> int:
         """Updates of the whole run, those of cloning first."""
         return self.clone_updates + self.updates
@@ -267,11 +258,6 @@ def parse_config(text: str, source: str = "the configuration", changes: tuple[st
         raise ValueError(f"{source}: {_explain(error)}") from error
     if config.view.scores and config.reward != "equity":
         raise ValueError(f'{source}: view.scores=true needs reward="equity": points do not depend on the score')
-    if config.deals % config.copies:
-        raise ValueError(
-            f"{source}: deals={config.deals} cannot be split into sets of ppo.copies={config.copies} tables; "
-            "deals has to be a multiple of it"
-        )
     if config.clone.teacher and config.algorithm == "dmc":
         raise ValueError(f'{source}: clone.teacher needs algorithm="ppo": what deep Monte Carlo learns is no policy')
     return config

@@ -53,10 +53,9 @@ class World:
         """Whether this process writes."""
         return self.rank == 0
 
-    def share(self, n: int, together: int = 1) -> slice:
-        """Which of n things are this process's own; so many, side by side, stay together."""
-        sets = n // together
-        return slice(sets * self.rank // self.size * together, sets * (self.rank + 1) // self.size * together)
+    def share(self, n: int) -> slice:
+        """Which of n things are this process's own."""
+        return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
     def average_gradients(self, model: nn.Module) -> None:
         """Replaces the gradients by their means over all processes."""

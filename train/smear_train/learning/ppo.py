@@ -1,7 +1,5 @@
 """Proximal policy optimisation (Schulman and others, 2017) on recorded decisions. Names in formulas as in the paper."""
 
-from dataclasses import replace
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -9,12 +7,7 @@ from torch import Tensor
 from smear_train.learning.config import PpoConfig, scheduled
 from smear_train.learning.learner import GROUPS, Learner, Means
 from smear_train.learning.model import likelihoods
-from smear_train.learning.rollout import (
-    Decisions,
-    estimate_advantages,
-    estimate_table_advantages,
-    payoffs_by_team,
-)
+from smear_train.learning.rollout import Decisions, estimate_advantages, estimate_table_advantages
 
 
 def learn(
@@ -38,20 +31,13 @@ def learn(
     advantages, returns = np.zeros(len(decisions), np.float32), np.zeros_like(values)
     estimate = estimate_table_advantages if learner.model.sees_hidden else estimate_advantages
     estimate(decisions.games, decisions.seats, values, decisions.payoffs, config.trace, advantages, returns)
-    means = Means()
-    if config.copies > 1:
-        better = compare_copies(decisions, values, config.copies)
-        estimate(
-            decisions.games, decisions.seats, better, decisions.payoffs, config.trace, advantages, np.zeros_like(values)
-        )
-        results = payoffs_by_team(decisions, values.shape[1])
-        means.add(1, explained_with_copies=explained_variance(better, results))
     normalised = normalise(advantages, decisions.groups, config.normalise)
     device = learner.world.device
     old_log_probs_t, advantages_t, returns_t = (
         torch.from_numpy(array).to(device) for array in (old_log_probs, normalised, returns)
     )
     groups_t = torch.from_numpy(decisions.groups).to(device)
+    means = Means()
     for batch in learner.minibatches(decisions, config.epochs, config.minibatches, rng):
         outputs, value = learner.model(batch.views)
         log_probs, entropies = likelihoods(outputs, batch.masks, batch.actions)
@@ -86,38 +72,6 @@ def evaluate(learner: Learner, decisions: Decisions) -> tuple[np.ndarray, np.nda
         log_probs.append(likelihoods(outputs, batch.masks, batch.actions)[0].cpu())
         values.append(value.float().cpu())
     return torch.cat(log_probs).numpy(), torch.cat(values).numpy()
-
-
-def compare_copies(decisions: Decisions, values: np.ndarray, copies: int) -> np.ndarray:
-    """What the critic would expect if it knew what came of the same cards at the other tables.
-
-    For each group of phases that is the sum of a constant, the critic's value, and the mean result of the others, each
-    with a weight by least squares.
-
-    Args:
-        decisions: with payoffs; so many tables side by side have the same cards.
-        values: (T, V) of the critic.
-        copies: how many.
-
-    Returns:
-        (T, V) float32.
-    """
-    others = payoffs_by_team(replace(decisions, payoffs=of_others(decisions.payoffs, copies)), values.shape[1])
-    results = payoffs_by_team(decisions, values.shape[1])
-    better = values.copy()
-    for group in range(len(GROUPS)):
-        part = decisions.groups == group
-        for place in range(values.shape[1]):
-            known = np.column_stack([np.ones(part.sum()), values[part, place], others[part, place]])
-            better[part, place] = known @ np.linalg.lstsq(known, results[part, place], rcond=None)[0]
-    return better
-
-
-def of_others(payoffs: np.ndarray, copies: int) -> np.ndarray:
-    """For each table (N, P) the mean payoffs of the others that have its cards, of which it is not one itself."""
-    sets = payoffs.reshape(-1, copies, payoffs.shape[1])
-    means: np.ndarray = (sets.sum(1, keepdims=True) - sets) / (copies - 1)
-    return means.reshape(payoffs.shape)
 
 
 def normalise(advantages: np.ndarray, groups: np.ndarray, how: str) -> np.ndarray:

@@ -304,18 +304,16 @@ class Rollout:
         agents: Sequence[Agent] = (),
         how: int = SAMPLE,
         epsilon: float = 0.0,
-        choices: np.ndarray | None = None,
     ) -> tuple[Decisions, np.ndarray]:
         """Plays N deals.
 
         Args:
-            seeds: (N,) uint64, one a deal, for the cards and, unless there are others, for all choices.
+            seeds: (N,) uint64, one a deal, for the cards and for all choices.
             seating: who plays.
             policies: (K, num_weights) float32, the networks.
             agents: those outside.
             how: the networks choose; see `smear_agents.network.choose`.
             epsilon: see there.
-            choices: (N,) uint64, seeds for the choices, so that the same cards can be played in more than one way.
 
         Returns:
             What was written down, payoffs still zero, and the records of the deals, (N,).
@@ -325,7 +323,7 @@ class Rollout:
         games.records["scores"][:, : self.rules.teams] = seating.scores
         games.refresh()
         states = np.zeros(len(seeds), np.uint64)
-        seed_states(seeds if choices is None else choices, states)
+        seed_states(seeds, states)
         self._notes.used[:] = 0
         while True:
             self._play_networks(games, seating, policies, how, epsilon, states)

@@ -23,9 +23,9 @@ def stream(seed: int, use: int, update: int, rank: int = 0) -> np.random.SeedSeq
     return np.random.SeedSequence([seed, use, update, rank])
 
 
-def deal_seeds(seed: int, update: int, deals: int, copies: int = 1) -> np.ndarray:
-    """A seed for each table of an update, (N,) uint64; so many, side by side, get the same one."""
-    return np.repeat(stream(seed, CARDS, update).generate_state(deals // copies, np.uint64), copies)
+def deal_seeds(seed: int, update: int, deals: int) -> np.ndarray:
+    """A seed for each deal of an update, (N,) uint64."""
+    return stream(seed, CARDS, update).generate_state(deals, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,6 @@ def seat_learner(
 ) -> Seating:
     """The learner at most tables alone, at a share of them as one team against somebody of the pool.
 
-    Tables that get the same cards are seated alike.
-
     Args:
         rules: the game.
         config: of the run.
@@ -67,7 +65,7 @@ def seat_learner(
         progress: how much of the run is over.
         frozen: an agent outside that is to be beaten: it plays all teams but one at every table.
     """
-    deals = config.deals // config.copies
+    deals = config.deals
     rng = np.random.Generator(np.random.PCG64(stream(config.seed, SEATING, update)))
     team_of = np.arange(rules.players) % rules.teams
     own_team = rng.integers(rules.teams, size=deals)
@@ -87,17 +85,16 @@ def seat_learner(
         has_other = (shared < config.opponents.share) & (pool.agents + pool.past > 0)
     roles = np.where(has_other[:, None] & ~is_own, other[:, None], roles)
     share = scheduled(config.must_bid, config.final_must_bid, progress)
-    seating = Seating(
+    return Seating(
         roles=roles,
         recorded=roles == 0,
         must_bid=(forced < share) & (roles >= 0).all(1),
         scores=scores if config.reward == "equity" else np.zeros_like(scores),
     )
-    return part_of(seating, np.repeat(np.arange(deals), config.copies))
 
 
-def part_of(seating: Seating, part: slice | np.ndarray) -> Seating:
-    """Some of the deals, or some of them more than once."""
+def part_of(seating: Seating, part: slice) -> Seating:
+    """Some of the deals."""
     return Seating(seating.roles[part], seating.recorded[part], seating.must_bid[part], seating.scores[part])
 
 

@@ -129,19 +129,17 @@ class Trainer:
             pool = Pool(len(set(config.opponents.agents)), len(self.past))
             frozen = self._number[self.best_response_to] if self.best_response_to else None
             seating = seat_learner(rules, config, pool, self.update, progress, frozen)
-        copies = 1 if self.is_cloning else config.copies
-        own = self.world.share(config.deals, copies)
+        own = self.world.share(config.deals)
         seating = part_of(seating, own)
         policies = np.stack([self.learner.model.policy_weights(), *self.past])
         is_dmc = config.algorithm == "dmc"
         decisions, records = self.rollout.play(
-            deal_seeds(config.seed, self.update, config.deals, copies)[own],
+            deal_seeds(config.seed, self.update, config.deals)[own],
             seating,
             policies,
             self.agents,
             EPSILON if is_dmc else SAMPLE,
             dmc.exploration(config.dmc, progress) if is_dmc else 0.0,
-            deal_seeds(config.seed, self.update, config.deals)[own],
         )
         payoffs = (
             points_payoffs(records, rules)
