@@ -33,6 +33,8 @@ ABLATIONS = RESULTS / "ablations"
 """What short runs have logged that differ in one setting, in folders VARIANT-sSEED."""
 RUNS = RESULTS / "runs"
 """What training runs have logged."""
+RESPONSES = RESULTS / "best_responses"
+"""What runs have logged that learned to beat one player."""
 CARDS = Path(__file__).parent / "players"
 """What is to be known of the shipped players, a page for each."""
 
@@ -120,7 +122,27 @@ def readme() -> str:
     page = with_table(README.read_text(encoding="utf-8"), "deals", ladder)
     head = ("smear train ...", "seed", "decisions", "minutes", "against `club`", "against `greedy`")
     rows = table(head, [run_row(path) for path in sorted(RUNS.iterdir())])
-    return with_table(page, "smear train", rows)
+    page = with_table(page, "smear train", rows)
+    head = ("beside themselves", "beside each other", "lost by it", "beside others", "smear ...")
+    page = with_table(page, "beside themselves", table(head, [cross_play_row(one) for one in results("cross-play")]))
+    head = ("player", "is beaten by", "decisions", "minutes", "smear train ...")
+    return with_table(page, "player", table(head, [response_row(path) for path in sorted(RESPONSES.iterdir())]))
+
+
+def cross_play_row(result: dict[str, Any]) -> tuple[object, ...]:
+    """A row of the table of cross-play: what players come to beside themselves, each other, and other partners."""
+    partners = ", ".join(f"`{one['partner']}` {points(one)}" for one in result["beside_partners"])
+    together = f"{points(result['cross_play'])}, {result['kept']:.0%}"
+    command = f"`{result['command'].removeprefix('smear ')}`"
+    return points(result["self_play"]), together, points(result["lost"]), partners, command
+
+
+def response_row(folder: Path) -> tuple[object, ...]:
+    """A row of the table of best responses: by how much a player was beaten at the end of a run that learned to."""
+    last = lines_of(folder / "eval.jsonl")[-1]
+    config = load_config(folder / "config.toml")
+    words = f"`configs/train/{config.game}.toml --best-response-to {last['opponent']} --set updates={config.updates}`"
+    return f"`{last['opponent']}`", points(last), f"{last['decisions']:,}", f"{last['minutes']:.0f}", words
 
 
 def run_row(folder: Path) -> tuple[object, ...]:

@@ -13,6 +13,8 @@ from smear_env.resample import hide_each
 from smear_env.testing import Table, deal, position
 from smear_train.sim import play_out, simulate
 
+pytestmark = pytest.mark.no_cover
+
 VARIANTS = [
     *PRESETS.values(),
     make_rules("four_point", widow=0),

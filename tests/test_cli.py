@@ -12,6 +12,8 @@ import pytest
 from smear_agents import AGENTS
 from smear_train.cli import main
 
+pytestmark = pytest.mark.no_cover
+
 ROOT = Path(__file__).parents[1]
 SIM = ["sim", "--game", "four_point", "--players", "greedy,random", "-n", "20", "--seed", "3"]
 

@@ -18,6 +18,8 @@ from smear_env.rules import make_tables
 from smear_env.testing import Table, deal, position
 from smear_train.sim import play_out, simulate
 
+pytestmark = pytest.mark.no_cover
+
 SCHMIER, FOUR_POINT = PRESETS["schmier"], PRESETS["four_point"]
 
 VARIANTS = [

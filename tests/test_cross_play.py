@@ -18,6 +18,7 @@ from smear_train.protocol import with_bidder
 
 pytestmark = pytest.mark.jit
 
+ROOT = Path(__file__).parents[1]
 SCHMIER, FOUR_POINT = PRESETS["schmier"], PRESETS["four_point"]
 both_games = pytest.mark.parametrize("rules", [SCHMIER, FOUR_POINT])
 
@@ -111,3 +112,9 @@ def test_the_command_line_says_it_again(capsys: pytest.CaptureFixture[str]) -> N
 def test_what_cannot_be_crossed_is_said(words: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cross-play", *words.split()]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["probe NAME", f"hint {ROOT}/configs/hint/bid.toml --agents club,NAME"])
+def test_a_team_is_not_asked_for_what_one_player_would_do(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.replace("NAME", "club+partner=greedy").split()) == 2
+    assert "where one player is asked for" in capsys.readouterr().err

@@ -21,6 +21,8 @@ from smear_env.engine import step
 from smear_env.rules import KINDS, NOBODY, PHASES, make_tables
 from smear_env.testing import deal as deal_cards
 
+pytestmark = pytest.mark.no_cover
+
 # Scenario 24 of the rules, in which every card can be shown to have been dealt; trump D, so JH is the left bauer.
 SCHMIER = {
     0: "2D 3S 5S 7H AH TS", 1: "5C 5D 6C 7D AD XX", 2: "6S 8C 8H 9H AC KD",

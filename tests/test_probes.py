@@ -16,6 +16,8 @@ from smear_train import probe
 from smear_train.cli import main
 from smear_train.probe import Calibration, Position, Probe, load_suite, probes_table, run_suite, totals
 
+pytestmark = pytest.mark.no_cover
+
 ROOT = Path(__file__).parents[1]
 SUITE = load_suite()
 TABLES = {f"{one.id}.{k}": (each, each.table()) for one in SUITE for k, each in enumerate(one.positions, 1)}

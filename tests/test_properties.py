@@ -15,6 +15,8 @@ from smear_env.actions import BID_1, NUM_ACTIONS, PASS, TRUMP_CLUBS, legal_actio
 from smear_env.cards import NUM_CARDS
 from smear_env.rules import BID, EXCHANGE, GAME, HIGH, JACK, KEEP, LOW, NOBODY, OVER, PLAY, TRUMP, make_tables
 
+pytestmark = pytest.mark.no_cover
+
 CARDS = np.arange(NUM_CARDS)
 POINTS = np.array([{8: 10, 9: 1, 10: 2, 11: 3, 12: 4}.get(card % 13, 0) for card in range(52)] + [1, 0])  # S-28
 JOKER = 52

@@ -22,6 +22,8 @@ from smear_env.engine import start_game
 from smear_env.games import redeal
 from smear_env.rules import NOBODY, PHASES, parse_options
 
+pytestmark = pytest.mark.no_cover
+
 TEXTS = [action_text(action) for action in range(NUM_ACTIONS)]
 NUMBERS = {text: action for action, text in enumerate(TEXTS)}
 BITS = {text: 1 << action for action, text in enumerate(TEXTS)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from play import RULES, is_near, make_env, random_actions, scale
 
-pytestmark = pytest.mark.environment
+pytestmark = [pytest.mark.environment, pytest.mark.no_cover]
 
 TRUMP_CLUBS = 65
 # Clubs and spades, diamonds and hearts stay pairs; where there are no bauers any order will do.

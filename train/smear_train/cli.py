@@ -171,11 +171,13 @@ def _check_players(rules: Any, players: list[str]) -> None:
 
 
 def _check_agent(rules: Any, name: str) -> None:
-    """As `_check_players`, but a foreign agent that cannot be made is the suite's business."""
+    """That there is such a single player. A foreign one that cannot be made is the business of whoever asks it."""
+    from smear_agents import make_agent
+
     try:
-        _check_players(rules, [name])
-    except UsageError:
-        raise
+        make_agent(name, rules)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     except Exception:  # anybody's code may raise anything
         return
 

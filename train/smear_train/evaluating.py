@@ -36,7 +36,7 @@ def add_verbs(verb: Callable[[str, Callable[[argparse.Namespace], int], str], Pa
         "agents",
         nargs="+",
         metavar="AGENT",
-        help="two agents, with --protocol one: a name, package.module:Class, or bid=A+exchange=B+play=C",
+        help="two agents, with --protocol one: a name, package.module:Class, bid=A+exchange=B+play=C, A+partner=B",
     )
     sub.add_argument("--protocol", metavar="NAME", help="play the public benchmark of that name (docs/evaluation.md)")
     add_game(sub, positional=False, required=False)
