@@ -21,6 +21,7 @@ from smear_env import GameRules
 from smear_train.console import deal_words
 from smear_train.evaluate import Setup, evaluate, rounded
 from smear_train.intervals import Interval, mean_interval
+from smear_train.protocol import connection
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,10 @@ def cross(
     """
     began = time.perf_counter()
     values = {}
-    for number, team in enumerate(contest.teams(), 1):
-        what = progress(f"of team {number} of {len(contest.teams())}")
-        values[team] = evaluate(contest.setup(team), workers, what, keep=keep, ray=ray).values
+    with connection(ray):
+        for number, team in enumerate(contest.teams(), 1):
+            what = progress(f"of team {number} of {len(contest.teams())}")
+            values[team] = evaluate(contest.setup(team), workers, what, keep=keep, ray=ray).values
     return Crossing(contest, values, time.perf_counter() - began)
 
 

@@ -102,7 +102,7 @@ def run(
         base, a=with_bidder(agent, protocol.common_bidder), b=with_bidder(strongest, protocol.common_bidder)
     )
     setups["games"] = replace(base, b=strongest, deals=max(1, round(share * protocol.games)), episode="game")
-    with _connection(ray):
+    with connection(ray):
         results = {
             what: document(evaluate(setup, workers, progress(what), keep=keep, ray=ray))
             for what, setup in setups.items()
@@ -125,7 +125,7 @@ def run(
     }
 
 
-def _connection(ray: str | None) -> AbstractContextManager[None]:
+def connection(ray: str | None) -> AbstractContextManager[None]:
     """One connection for all matches, so that the processes of the nodes serve them all."""
     if ray is None:
         return nullcontext()
