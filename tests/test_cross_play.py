@@ -105,7 +105,7 @@ def test_the_command_line_says_it_again(capsys: pytest.CaptureFixture[str]) -> N
         ("club club --game schmier", "each named once"),
         ("club greedy --partner club --game schmier", "each named once"),
         ("club greedy --game mini_2p", "for teams of two"),
-        ("club gredy --game schmier", "did you mean greedy"),
+        ("club greedy --partner gredy --game schmier", "did you mean greedy"),
         ("club greedy --game schmier --deals 0", "--deals 0"),
     ],
 )

@@ -18,6 +18,7 @@ import numpy as np
 import smear_env
 from smear_agents.registry import PARTNER
 from smear_env import GameRules
+from smear_train.asking import Player
 from smear_train.console import deal_words
 from smear_train.evaluate import Setup, evaluate, rounded
 from smear_train.intervals import Interval, mean_interval
@@ -144,6 +145,8 @@ def cross(
         RuntimeError: as for `smear_train.match.play`.
     """
     began = time.perf_counter()
+    for name in (*contest.players, *contest.partners, contest.against):  # better missed now than after hours
+        Player(name, contest.rules, contest.seed, contest.time_limit).close()
     values = {}
     with connection(ray):
         for number, team in enumerate(contest.teams(), 1):
