@@ -14,7 +14,7 @@ from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
 from smear_env.rules import GameRules, make_rules, rules_table
-from smear_train.console import with_interval
+from smear_train.console import points
 from smear_train.learning.config import TrainConfig, config_table, load_config
 from smear_train.learning.export import config_digest
 from smear_train.probe import probes_table
@@ -93,11 +93,6 @@ def results(kind: str) -> list[dict[str, Any]]:
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """What a run has logged, line by line."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def points(result: dict[str, Any]) -> str:
-    """Points a deal with their interval, of the document of an evaluation or of a line that a run has logged."""
-    return with_interval(result["mean"], result["ci_low"], result["ci_high"])
 
 
 LADDER = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")

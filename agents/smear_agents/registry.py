@@ -143,8 +143,11 @@ def split_search(name: str) -> tuple[str, str]:
 
 def is_foreign(name: str) -> bool:
     """Whether an agent, or a part of it, is none of this package's but `package.module:Class`."""
-    if PARTNER in name or ("=" in name and not Path(name).exists()):
-        return any(map(is_foreign, single_players(name)))
+    return any(map(_is_foreign, single_players(name)))
+
+
+def _is_foreign(name: str) -> bool:
+    """`is_foreign` of a single player."""
     module, colon, _ = name.rpartition(":")
     return bool(colon) and module not in AGENTS and not module.endswith(SEARCH) and not is_checkpoint(name)
 

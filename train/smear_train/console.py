@@ -101,6 +101,11 @@ def with_interval(mean: float, low: float | None, high: float | None) -> str:
     return signed(mean) if low is None else f"{signed(mean)} ({signed(low)} to {signed(high)})"
 
 
+def points(result: dict[str, Any]) -> str:
+    """Points a deal with their interval: of any document, or line of a log, that holds them as `mean`, `ci_low`, ..."""
+    return with_interval(result["mean"], result["ci_low"], result["ci_high"])
+
+
 def error_line(error: BaseException) -> str:
     """An error of anybody's code in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

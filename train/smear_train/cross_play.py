@@ -20,8 +20,8 @@ from smear_agents.registry import PARTNER
 from smear_env import GameRules
 from smear_train.asking import Player
 from smear_train.console import deal_words
-from smear_train.evaluate import Setup, evaluate, rounded
-from smear_train.intervals import Interval, mean_interval
+from smear_train.evaluate import Setup, evaluate, interval_keys, rounded
+from smear_train.intervals import mean_interval
 from smear_train.protocol import connection
 
 
@@ -74,7 +74,7 @@ class CrossPlay:
         """The evaluation of a team, one of it against all others."""
         return Setup(
             rules=self.rules,
-            a=team[0] if team[0] == team[1] else PARTNER.join(team),
+            a=PARTNER.join(team),
             b=self.against,
             deals=self.deals,
             seed=self.seed,
@@ -160,8 +160,7 @@ def document(crossing: Crossing) -> dict[str, Any]:
     contest = crossing.contest
 
     def interval(values: np.ndarray) -> dict[str, Any]:
-        of: Interval = mean_interval(values, contest.seed)
-        return {"mean": rounded(of.mean), "ci_low": rounded(of.low), "ci_high": rounded(of.high)}
+        return interval_keys(mean_interval(values, contest.seed))
 
     alone, crossed = crossing.alone(), crossing.crossed()
     return {

@@ -275,9 +275,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "deals": len(tally.digests),
         "seed": setup.seed,
         "form": setup.form,
-        "mean": rounded(difference.mean),
-        "ci_low": rounded(difference.low),
-        "ci_high": rounded(difference.high),
+        **interval_keys(difference),
         "sd": rounded(float(np.std(evaluation.values, ddof=1)) if len(evaluation.values) > 1 else None),
         "win_rate": rounded(won.mean) if won else None,
         "win_low": rounded(won.low) if won else None,
@@ -353,6 +351,11 @@ def _player(evaluation: Evaluation, index: int) -> dict[str, Any]:
 def rounded(value: float | None) -> float | None:
     """A number for a document; None for what is not finite."""
     return None if value is None or not np.isfinite(value) else round(float(value), 6)
+
+
+def interval_keys(interval: Interval) -> dict[str, float | None]:
+    """A mean with its interval for a document."""
+    return {"mean": rounded(interval.mean), "ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
 
 
 # --- Gates -------------------------------------------------------------------------------------------------------

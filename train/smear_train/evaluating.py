@@ -21,6 +21,7 @@ from smear_train.console import (
     format_table,
     game_rules,
     percent,
+    points,
     print_result,
     signed,
     with_interval,
@@ -439,28 +440,24 @@ def _seat_rows(players: dict[str, Any]) -> list[tuple[str, ...]]:
 def cross_play_report(result: dict[str, Any]) -> str:
     """The document of cross-play as text for people."""
     players, partners = result["players"], result["partners"]
-    points = {}
+    cells = {}
     for team in result["teams"]:
-        cell = with_interval(team["mean"], team["ci_low"], team["ci_high"])
-        points[team["a"], team["b"]] = points[team["b"], team["a"]] = cell
+        cells[team["a"], team["b"]] = cells[team["b"], team["a"]] = points(team)
     rows = [(f"points per deal against {result['against']}, beside", *players, *partners)]
-    rows += [(one, *(points[one, other] for other in [*players, *partners])) for one in players]
-
-    def line(what: str, of: dict[str, Any]) -> str:
-        return f"{what}: {with_interval(of['mean'], of['ci_low'], of['ci_high'])}"
+    rows += [(one, *(cells[one, other] for other in [*players, *partners])) for one in players]
 
     lines = [
         f"{result['game']}: {result['deals']:,} deals for each team, seed {result['seed']}",
         "",
         format_table(rows),
         "",
-        line("beside themselves", result["self_play"]),
-        line("beside each other", result["cross_play"])
+        f"beside themselves: {points(result['self_play'])}",
+        f"beside each other: {points(result['cross_play'])}"
         + (f", {percent(result['kept'])} of that" if result["kept"] is not None else ""),
-        line("lost by it", result["lost"]),
+        f"lost by it: {points(result['lost'])}",
     ]
-    lines += [line(f"{one['player']} beside the others", one) for one in result["beside_others"]]
-    lines += [line(f"all beside {one['partner']}", one) for one in result["beside_partners"]]
+    lines += [f"{one['player']} beside the others: {points(one)}" for one in result["beside_others"]]
+    lines += [f"all beside {one['partner']}: {points(one)}" for one in result["beside_partners"]]
     return "\n".join([*lines, "", result["command"]])
 
 
@@ -487,7 +484,7 @@ def tournament_report(result: dict[str, Any]) -> str:
     if result["triples"]:
         table: list[tuple[str, ...]] = [("three at a table, points per deal", "", "")]
         for triple in result["triples"]:
-            shares = [(at["agent"], with_interval(at["mean"], at["ci_low"], at["ci_high"])) for at in triple]
+            shares = [(at["agent"], points(at)) for at in triple]
             table.append(tuple(" ".join(share) for share in shares))
         lines += ["", format_table(table)]
     lines += ["", format_table(ratings)]

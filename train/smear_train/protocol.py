@@ -12,7 +12,7 @@ import msgspec
 from smear_agents.phased import parse_parts
 from smear_agents.registry import PARTNER
 from smear_env import make_rules
-from smear_train.console import percent, with_interval
+from smear_train.console import percent, points
 from smear_train.evaluate import Form, Setup, document, evaluate
 
 FOLDERS = (Path(__file__).parent / "protocols", Path(__file__).parents[2] / "configs" / "eval")
@@ -119,7 +119,7 @@ def run(
         "head": _row("agent", [*list(setups)[:-1], f"games won against {strongest}", "bids made", "all passed"]),
         "row": _row(
             agent,
-            [_points(result) for what, result in results.items() if what != "games"]
+            [points(result) for what, result in results.items() if what != "games"]
             + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
@@ -146,10 +146,6 @@ def with_bidder(agent: str, bidder: str) -> str:
 
 def _row(first: str, cells: list[str]) -> str:
     return "| " + " | ".join([first, *cells]) + " |"
-
-
-def _points(result: dict[str, Any]) -> str:
-    return with_interval(result["mean"], result["ci_low"], result["ci_high"])
 
 
 def _games(result: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ import smear_env
 from smear_env import GameRules
 from smear_env.games import Episode
 from smear_train.console import deal_words
-from smear_train.evaluate import rounded
+from smear_train.evaluate import interval_keys, rounded
 from smear_train.intervals import Interval, mean_interval
 from smear_train.match import Plan, Tally, chunk_size, merge, play
 from smear_train.sim import over_others
@@ -272,10 +272,6 @@ def find_cycles(leads: dict[tuple[int, int], Interval], num_agents: int) -> list
 def document(standings: Standings) -> dict[str, Any]:
     """The result as plain data: what `smear tournament --json` prints."""
     contest, tally, agents = standings.contest, standings.tally, standings.contest.agents
-
-    def interval(of: Interval) -> dict[str, Any]:
-        return {"mean": rounded(of.mean), "ci_low": rounded(of.low), "ci_high": rounded(of.high)}
-
     return {
         "kind": "tournament",
         "game": contest.rules.name,
@@ -285,9 +281,9 @@ def document(standings: Standings) -> dict[str, Any]:
         "tables": int(tally.line_ups.size),
         "seed": contest.seed,
         "episode": contest.episode,
-        "pairs": [{"a": agents[i], "b": agents[j], **interval(lead)} for (i, j), lead in standings.leads.items()],
+        "pairs": [{"a": agents[i], "b": agents[j], **interval_keys(lead)} for (i, j), lead in standings.leads.items()],
         "triples": [
-            [{"agent": agents[i], **interval(share)} for i, share in zip(triple, shares, strict=True)]
+            [{"agent": agents[i], **interval_keys(share)} for i, share in zip(triple, shares, strict=True)]
             for triple, shares in standings.shares.items()
         ],
         "ratings": [

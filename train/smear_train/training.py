@@ -22,8 +22,8 @@ from smear_train.console import (
     Parser,
     UsageError,
     format_table,
+    points,
     print_result,
-    with_interval,
 )
 
 PARENT = "SMEAR_PARENT"
@@ -327,7 +327,7 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     if latest:
         rows = [("against", "points/deal", "deals")]
         for opponent, row in latest.items():
-            rows.append((opponent, with_interval(row["mean"], row["ci_low"], row["ci_high"]), f"{row['deals']:,}"))
+            rows.append((opponent, points(row), f"{row['deals']:,}"))
         lines.append(format_table(rows))
     if trainer.best_response_to and latest:
         lines.append(
