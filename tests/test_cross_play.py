@@ -14,6 +14,7 @@ from smear_train.asking import has_own_process
 from smear_train.cli import main
 from smear_train.cross_play import CrossPlay, cross, document
 from smear_train.evaluate import Setup, evaluate
+from smear_train.match import Crew
 from smear_train.protocol import with_bidder
 
 pytestmark = pytest.mark.jit
@@ -70,7 +71,7 @@ def test_names_are_taken_apart_and_put_together() -> None:
 @both_games
 def test_every_team_is_measured_as_in_an_evaluation(rules: Any, tmp_path: Path) -> None:
     contest = CrossPlay(rules, ("club", "greedy"), "random", 24, partners=("random",), seed=5)
-    crossing = cross(contest, keep=tmp_path)
+    crossing = cross(contest, Crew(keep=tmp_path))
     assert list(crossing.values) == contest.teams() and len(crossing.values) == 5
     form: Any = "one-vs-two" if rules.teams == 3 else None
     for team, values in crossing.values.items():
@@ -84,7 +85,7 @@ def test_every_team_is_measured_as_in_an_evaluation(rules: Any, tmp_path: Path) 
     assert result["lost"]["mean"] == pytest.approx(result["self_play"]["mean"] - result["cross_play"]["mean"], abs=1e-5)
     assert result["kept"] == pytest.approx(result["cross_play"]["mean"] / result["self_play"]["mean"], abs=1e-5)
     assert result["beside_partners"][0]["mean"] < result["self_play"]["mean"], "random is a poor partner"
-    assert document(cross(contest, workers=2))["teams"] == result["teams"]
+    assert document(cross(contest, Crew(workers=2)))["teams"] == result["teams"]
 
 
 def test_the_command_line_says_it_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from smear_env import PRESETS, Games, make_rules
 from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate, margins, parse_gate
 from smear_train.intervals import Interval, control, log_likelihood_ratio, mean_interval, sprt_verdict
-from smear_train.match import Plan, Tables, merge, play
+from smear_train.match import Crew, Plan, Tables, merge, play
 
 pytestmark = pytest.mark.jit
 
@@ -149,7 +149,7 @@ def test_the_result_is_the_same_for_any_workers_and_start_method() -> None:
     setup = Setup(SCHMIER, "random", HALF, 40, seed=2)
     alone = without_times(document(evaluate(setup)))
     for workers, method in ((2, "spawn"), (4, "fork")):
-        assert without_times(document(evaluate(setup, workers, start_method=method))) == alone, (workers, method)
+        assert without_times(document(evaluate(setup, Crew(workers, method)))) == alone, (workers, method)
     assert alone["distinct_deals"] == 40
 
 

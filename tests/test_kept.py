@@ -12,7 +12,7 @@ from smear_env import PRESETS
 from smear_train import kept, match
 from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate
-from smear_train.match import merge, play
+from smear_train.match import Crew, merge, play
 
 pytestmark = pytest.mark.jit
 
@@ -53,24 +53,24 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, played: list[tuple[i
     alone = without_times(document(evaluate(SETUP)))
     played.clear()
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SETUP, progress=stop_after(24), keep=tmp_path)
+        evaluate(SETUP, Crew(keep=tmp_path), stop_after(24))
     assert len(files_in(tmp_path)) == len(played) == 6  # of 4 deals each
     told: list[int] = []
-    assert without_times(document(evaluate(SETUP, progress=told.append, keep=tmp_path))) == alone
+    assert without_times(document(evaluate(SETUP, Crew(keep=tmp_path), told.append))) == alone
     assert len(set(played)) == len(played) == 16
     assert told == list(range(28, 65, 4))
     told.clear()
-    assert without_times(document(evaluate(SETUP, progress=told.append, keep=tmp_path))) == alone
+    assert without_times(document(evaluate(SETUP, Crew(keep=tmp_path), told.append))) == alone
     assert len(played) == 16 and told == [64]
 
 
 def test_with_other_workers_too(tmp_path: Path) -> None:
     alone = without_times(document(evaluate(SETUP)))
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SETUP, 2, stop_after(24), "fork", tmp_path)
+        evaluate(SETUP, Crew(2, "fork", tmp_path), stop_after(24))
     kept_files = files_in(tmp_path)
     assert len(kept_files) == 6
-    assert without_times(document(evaluate(SETUP, 3, start_method="fork", keep=tmp_path))) == alone
+    assert without_times(document(evaluate(SETUP, Crew(3, "fork", tmp_path)))) == alone
     assert kept_files.items() <= files_in(tmp_path).items()
 
 
@@ -78,8 +78,8 @@ def test_a_sequential_test_stops_at_the_same_deal(tmp_path: Path) -> None:
     setup = replace(SETUP, deals=2000, sprt=(0.0, 0.5))
     alone = without_times(document(evaluate(setup)))
     with pytest.raises(KeyboardInterrupt):
-        evaluate(setup, progress=stop_after(64), keep=tmp_path)
-    assert without_times(document(evaluate(setup, keep=tmp_path))) == alone
+        evaluate(setup, Crew(keep=tmp_path), stop_after(64))
+    assert without_times(document(evaluate(setup, Crew(keep=tmp_path)))) == alone
 
 
 def test_a_tally_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -101,11 +101,11 @@ def test_other_runs_in_the_same_folder_are_left_alone(
 ) -> None:
     others = [SETUP, replace(SETUP, seed=7), replace(SETUP, b="greedy"), replace(SETUP, rotations="one")]
     for number, setup in enumerate(others, start=1):
-        evaluate(setup, keep=tmp_path)
+        evaluate(setup, Crew(keep=tmp_path))
         assert len(played) == 16 * number
     versions = kept.versions() | {"sources": "0" * 16}
     monkeypatch.setattr(kept, "versions", lambda: versions)
-    evaluate(SETUP, keep=tmp_path)
+    evaluate(SETUP, Crew(keep=tmp_path))
     assert len(played) == 16 * 5
 
 
@@ -120,7 +120,7 @@ def test_a_checkpoint_that_was_trained_further_is_another_player(tmp_path: Path)
 
 
 def test_damaged_files_are_played_anew(tmp_path: Path, played: list[tuple[int, int]]) -> None:
-    alone = without_times(document(evaluate(SETUP, keep=tmp_path)))
+    alone = without_times(document(evaluate(SETUP, Crew(keep=tmp_path))))
     paths = sorted(files_in(tmp_path))
     paths[0].write_bytes(paths[0].read_bytes()[:-100])
     paths[1].write_bytes(b"")
@@ -129,7 +129,7 @@ def test_damaged_files_are_played_anew(tmp_path: Path, played: list[tuple[int, i
     content[200] ^= 255
     paths[3].write_bytes(content)
     played.clear()
-    assert without_times(document(evaluate(SETUP, keep=tmp_path))) == alone
+    assert without_times(document(evaluate(SETUP, Crew(keep=tmp_path)))) == alone
     assert len(played) == 4
 
 

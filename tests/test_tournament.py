@@ -15,6 +15,7 @@ from smear_env.actions import legal_actions
 from smear_train.cli import main
 from smear_train.evaluate import Setup, evaluate
 from smear_train.intervals import Interval
+from smear_train.match import Crew
 from smear_train.tournament import Contest, document, find_cycles, fit_ratings, hold
 
 pytestmark = pytest.mark.jit
@@ -50,7 +51,7 @@ def test_pairs_come_out_as_in_an_evaluation(rules: Any, episode: Any) -> None:
 
 def test_the_result_does_not_depend_on_workers_or_on_the_order_of_the_agents() -> None:
     contest = Contest(SCHMIER, ("greedy", "random", HALF), 30)
-    ours, theirs = hold(contest), hold(replace(contest, agents=(HALF, "greedy", "random")), workers=2)
+    ours, theirs = hold(contest), hold(replace(contest, agents=(HALF, "greedy", "random")), Crew(workers=2))
     assert ours.leads[0, 1] == theirs.leads[1, 2]
     assert ours.leads[0, 2].mean == -theirs.leads[0, 1].mean
     assert ours.ratings[0].mean == pytest.approx(theirs.ratings[1].mean, abs=0.1)

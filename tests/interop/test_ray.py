@@ -25,6 +25,7 @@ from smear_env import PRESETS, __version__
 from smear_train import cluster as smear_cluster
 from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate
+from smear_train.match import Crew
 
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("default")]
 
@@ -90,7 +91,7 @@ def test_a_sequential_test_stops_where_it_would(cluster: Any) -> None:
     setup = Setup(PRESETS["four_point"], "club", "random", 2000, sprt=(0.0, 0.5))
     alone = document(evaluate(setup))
     assert alone["deals"] < 2000
-    assert without_times(document(evaluate(setup, ray=cluster.address))) == without_times(alone)
+    assert without_times(document(evaluate(setup, Crew(ray=cluster.address)))) == without_times(alone)
     assert not ray.is_initialized()
 
 
@@ -116,13 +117,13 @@ def test_checkpoints_are_taken_to_the_nodes(
     monkeypatch.chdir(tmp_path)
     setup = Setup(PRESETS["four_point"], f"bid=club+exchange=club+play={checkpoint.name}", checkpoint.name, 40)
     alone = without_times(document(evaluate(setup)))
-    assert without_times(document(evaluate(setup, ray=cluster.address))) == alone
+    assert without_times(document(evaluate(setup, Crew(ray=cluster.address)))) == alone
 
 
 def test_a_node_of_another_version_is_named(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smear_cluster, "versions", lambda: {"smear-env": "9.9.9"})
     with pytest.raises(RuntimeError, match=r"has smear-env \d.*, but 9\.9\.9 is needed"):
-        evaluate(Setup(PRESETS["four_point"], "greedy", "random", 40), ray=cluster.address)
+        evaluate(Setup(PRESETS["four_point"], "greedy", "random", 40), Crew(ray=cluster.address))
 
 
 def test_what_a_stopped_run_has_played_is_not_played_again(cluster: Any, tmp_path: Path) -> None:
@@ -133,11 +134,11 @@ def test_what_a_stopped_run_has_played_is_not_played_again(cluster: Any, tmp_pat
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate(setup, progress=stop, keep=tmp_path, ray=cluster.address)
+        evaluate(setup, Crew(keep=tmp_path, ray=cluster.address), stop)
     assert not ray.is_initialized()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npz")}
     told: list[int] = []
-    again = evaluate(setup, progress=told.append, keep=tmp_path, ray=cluster.address)
+    again = evaluate(setup, Crew(keep=tmp_path, ray=cluster.address), told.append)
     assert told[0] > 200 and told[-1] == 400
     assert all(path.stat().st_mtime_ns == time for path, time in kept.items())
     assert without_times(document(again)) == without_times(document(evaluate(setup)))

@@ -10,7 +10,6 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from smear_train.asking import Player
 from smear_train.console import deal_words
 from smear_train.evaluate import Setup, evaluate, interval_keys, rounded
 from smear_train.intervals import mean_interval
-from smear_train.protocol import connection
+from smear_train.match import ALONE, Crew
 
 
 @dataclass(frozen=True)
@@ -126,19 +125,15 @@ class Crossing:
 
 def cross(
     contest: CrossPlay,
-    workers: int = 1,
+    crew: Crew = ALONE,
     progress: Callable[[str], Callable[[int], None]] = lambda team: lambda done: None,
-    keep: Path | None = None,
-    ray: str | None = None,
 ) -> Crossing:
     """Plays every team.
 
     Args:
         contest: who is seated with whom.
-        workers: processes; the result does not depend on them.
+        crew: who plays it.
         progress: called with what is played; what it returns is called with the number of deals done.
-        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
-        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: an agent that does not exist.
@@ -148,10 +143,10 @@ def cross(
     for name in (*contest.players, *contest.partners, contest.against):  # better missed now than after hours
         Player(name, contest.rules, contest.seed, contest.time_limit).close()
     values = {}
-    with connection(ray):
+    with crew.gathered():
         for number, team in enumerate(contest.teams(), 1):
             what = progress(f"of team {number} of {len(contest.teams())}")
-            values[team] = evaluate(contest.setup(team), workers, what, keep=keep, ray=ray).values
+            values[team] = evaluate(contest.setup(team), crew, what).values
     return Crossing(contest, values, time.perf_counter() - began)
 
 

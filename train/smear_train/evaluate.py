@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from smear_env.games import Episode
 from smear_env.rules import KINDS
 from smear_train.console import deal_words
 from smear_train.intervals import Interval, control, log_likelihood_ratio, mean_interval, sprt_verdict
-from smear_train.match import Plan, Tally, chunk_size, first_tables, merge, play
+from smear_train.match import ALONE, Crew, Plan, Tally, chunk_size, first_tables, merge, play
 
 Form = Literal["one-vs-two", "two-vs-one", "both"]
 Rotations = Literal["all", "one"]
@@ -187,23 +186,13 @@ class Evaluation:
     seconds: float = field(compare=False)
 
 
-def evaluate(
-    setup: Setup,
-    workers: int = 1,
-    progress: Callable[[int], None] = lambda done: None,
-    start_method: str = "spawn",
-    keep: Path | None = None,
-    ray: str | None = None,
-) -> Evaluation:
+def evaluate(setup: Setup, crew: Crew = ALONE, progress: Callable[[int], None] = lambda done: None) -> Evaluation:
     """Plays the deals and measures.
 
     Args:
         setup: what to play.
-        workers: processes; the result does not depend on them.
+        crew: who plays it.
         progress: called with the number of deals done.
-        start_method: of the processes.
-        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
-        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: an agent that does not exist.
@@ -216,7 +205,7 @@ def evaluate(
     tallies: list[Tally] = []
     looks: list[np.ndarray] = []
     ratio = None
-    for chunk in play(plan, workers, progress, start_method, keep, ray):
+    for chunk in play(plan, crew, progress):
         tallies.append(chunk)
         if setup.sprt is not None:
             looks.append(values_of(first_tables(chunk, num_tables), line_ups))

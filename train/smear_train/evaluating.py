@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smear_train.console import (
     CHECK_SAID_NO,
@@ -26,6 +26,9 @@ from smear_train.console import (
     signed,
     with_interval,
 )
+
+if TYPE_CHECKING:
+    from smear_train.match import Crew
 
 DEALS = 1000
 
@@ -131,9 +134,11 @@ def check_deals(arguments: argparse.Namespace) -> None:
         import ray  # noqa: F401  # missing, it is better missed before the deals than after
 
 
-def _where(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Where it is played, and where what is played is kept."""
-    return {"keep": Path(arguments.keep) if arguments.keep else None, "ray": arguments.ray}
+def _crew(arguments: argparse.Namespace) -> "Crew":
+    """Who plays it, and where what is played is kept."""
+    from smear_train.match import Crew
+
+    return Crew(arguments.workers, keep=Path(arguments.keep) if arguments.keep else None, ray=arguments.ray)
 
 
 def _results_alone(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
@@ -179,7 +184,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         )
         progress = Progress(arguments.deals, "deals", arguments.quiet)
         with _results_alone(arguments):
-            evaluation = evaluate(setup, arguments.workers, progress, **_where(arguments))
+            evaluation = evaluate(setup, _crew(arguments), progress)
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(evaluation)
@@ -202,9 +207,8 @@ def _protocol(arguments: argparse.Namespace, deals: int | None) -> int:
                 protocol,
                 arguments.agents[0],
                 deals,
-                arguments.workers,
+                _crew(arguments),
                 lambda what: Progress(deals or protocol.deals, f"deals {what}", arguments.quiet),
-                **_where(arguments),
             )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -285,7 +289,7 @@ def _tournament(arguments: argparse.Namespace) -> int:
         )
         progress = Progress(arguments.deals, "deals", arguments.quiet)
         with _results_alone(arguments):
-            standings = hold(contest, arguments.workers, progress, **_where(arguments))
+            standings = hold(contest, _crew(arguments), progress)
     except ValueError as error:
         raise UsageError(str(error)) from error
     result = document(standings)
@@ -312,9 +316,8 @@ def _cross_play(arguments: argparse.Namespace) -> int:
         with _results_alone(arguments):
             crossing = cross(
                 contest,
-                arguments.workers,
+                _crew(arguments),
                 lambda what: Progress(arguments.deals, f"deals {what}", arguments.quiet),
-                **_where(arguments),
             )
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -281,6 +281,35 @@ class _Counts:
 Range: TypeAlias = tuple[int, int]
 """The deals of a chunk: the first, and the one after the last."""
 
+
+@dataclass(frozen=True)
+class Crew:
+    """Who plays the chunks of a plan, and where they are kept. No result depends on it.
+
+    Attributes:
+        workers: processes of this machine.
+        start_method: of those, as in `multiprocessing`.
+        keep: a folder that chunks are written to as soon as they are played. Those that are there already are read.
+        ray: the address of a Ray cluster that plays instead of this machine; see `smear_train.cluster.play_chunks`.
+    """
+
+    workers: int = 1
+    start_method: str = "spawn"
+    keep: Path | None = None
+    ray: str | None = None
+
+    def gathered(self) -> AbstractContextManager[None]:
+        """One connection to the cluster, if there is one, for several plans, so that its processes serve them all."""
+        if self.ray is None:
+            return nullcontext()
+        from smear_train.cluster import connected
+
+        return connected(self.ray)
+
+
+ALONE = Crew()
+"""This process."""
+
 _tables: Tables
 
 
@@ -294,23 +323,13 @@ def _play_chunk(begin: int, end: int) -> Tally:
     return _tables.play(begin, end)
 
 
-def play(
-    plan: Plan,
-    workers: int = 1,
-    progress: Callable[[int], None] = lambda done: None,
-    start_method: str = "spawn",
-    keep: Path | None = None,
-    ray: str | None = None,
-) -> Iterator[Tally]:
+def play(plan: Plan, crew: Crew = ALONE, progress: Callable[[int], None] = lambda done: None) -> Iterator[Tally]:
     """Plays a plan chunk by chunk and yields their tallies in order. Whoever has seen enough may stop.
 
     Args:
         plan: what is played.
-        workers: processes.
+        crew: who plays it.
         progress: called with the number of deals done.
-        start_method: of the processes, as in `multiprocessing`.
-        keep: a folder that chunks are written to as soon as they are played. Those that are there already are read.
-        ray: the address of a Ray cluster that plays instead of this machine, see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: a player that does not exist, or that cheats and is not allowed to.
@@ -320,18 +339,18 @@ def play(
     tables = Tables(plan)  # in this process even if others play: what is wrong with the players shows here
     try:
         kept, played = None, dict[Range, Tally]()
-        if keep is not None:
+        if crew.keep is not None:
             from smear_train.kept import Kept
 
-            kept = Kept(keep, plan)
+            kept = Kept(crew.keep, plan)
             played = kept.read(ranges)
         missing = [deals for deals in ranges if deals not in played]
         chunks: Generator[tuple[Range, Tally], None, None]
-        if ray is None and (workers == 1 or len(missing) <= 1):
+        if crew.ray is None and (crew.workers == 1 or len(missing) <= 1):
             chunks = ((deals, tables.play(*deals)) for deals in missing)
         else:
             tables.close()
-            chunks = _elsewhere(plan, missing, workers, start_method, ray)
+            chunks = _elsewhere(plan, missing, crew)
         done = sum(end - begin for begin, end in played)
         with closing(chunks):
             for wanted in ranges:
@@ -349,29 +368,25 @@ def play(
         tables.close()
 
 
-def _elsewhere(
-    plan: Plan, ranges: list[Range], workers: int, start_method: str, ray: str | None
-) -> Generator[tuple[Range, Tally], None, None]:
+def _elsewhere(plan: Plan, ranges: list[Range], crew: Crew) -> Generator[tuple[Range, Tally], None, None]:
     """Plays chunks in other processes, of this machine or of a cluster, and yields them as they are done."""
-    if ray is None:
-        return _in_processes(plan, ranges, workers, start_method)
+    if crew.ray is None:
+        return _in_processes(plan, ranges, crew)
     from smear_train.cluster import play_chunks
 
-    return play_chunks(plan, ranges, ray)
+    return play_chunks(plan, ranges, crew.ray)
 
 
-def _in_processes(
-    plan: Plan, ranges: list[Range], workers: int, start_method: str
-) -> Generator[tuple[Range, Tally], None, None]:
+def _in_processes(plan: Plan, ranges: list[Range], crew: Crew) -> Generator[tuple[Range, Tally], None, None]:
     pool = ProcessPoolExecutor(
-        min(workers, len(ranges)), multiprocessing.get_context(start_method), _begin_worker, (plan,)
+        min(crew.workers, len(ranges)), multiprocessing.get_context(crew.start_method), _begin_worker, (plan,)
     )
     try:
         waiting: dict[Future[Tally], Range] = {}
         upcoming = iter(ranges)
         while True:
             # A few chunks ahead and no more, so that stopping early wastes little.
-            for deals in islice(upcoming, 2 * workers - len(waiting)):
+            for deals in islice(upcoming, 2 * crew.workers - len(waiting)):
                 waiting[pool.submit(_play_chunk, *deals)] = deals
             if not waiting:
                 return

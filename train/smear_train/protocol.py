@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from smear_agents.registry import PARTNER
 from smear_env import make_rules
 from smear_train.console import percent, points
 from smear_train.evaluate import Form, Setup, document, evaluate
+from smear_train.match import ALONE, Crew
 
 FOLDERS = (Path(__file__).parent / "protocols", Path(__file__).parents[2] / "configs" / "eval")
 """Where protocols lie: in an installed package, or in a checkout."""
@@ -68,10 +68,8 @@ def run(
     protocol: Protocol,
     agent: str,
     deals: int | None = None,
-    workers: int = 1,
+    crew: Crew = ALONE,
     progress: Callable[[str], Callable[[int], None]] = lambda what: lambda done: None,
-    keep: Path | None = None,
-    ray: str | None = None,
 ) -> dict[str, Any]:
     """Plays an agent through a protocol.
 
@@ -79,10 +77,8 @@ def run(
         protocol: what to play.
         agent: its name.
         deals: fewer than the protocol wants, for a try; whole games are then fewer in proportion.
-        workers: processes.
+        crew: who plays it.
         progress: given what is played, the function that is told how many deals are done.
-        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
-        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Returns:
         The results as `smear eval` gives them, and the row of the results table as Markdown.
@@ -102,11 +98,8 @@ def run(
         base, a=with_bidder(agent, protocol.common_bidder), b=with_bidder(strongest, protocol.common_bidder)
     )
     setups["games"] = replace(base, b=strongest, deals=max(1, round(share * protocol.games)), episode="game")
-    with connection(ray):
-        results = {
-            what: document(evaluate(setup, workers, progress(what), keep=keep, ray=ray))
-            for what, setup in setups.items()
-        }
+    with crew.gathered():
+        results = {what: document(evaluate(setup, crew, progress(what))) for what, setup in setups.items()}
     main = results[f"against {strongest}"]
     spent = main["ms_per_decision_a"]
     return {
@@ -123,15 +116,6 @@ def run(
             + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
-
-
-def connection(ray: str | None) -> AbstractContextManager[None]:
-    """One connection for all matches, so that the processes of the nodes serve them all."""
-    if ray is None:
-        return nullcontext()
-    from smear_train.cluster import connected
-
-    return connected(ray)
 
 
 def with_bidder(agent: str, bidder: str) -> str:

@@ -18,7 +18,7 @@ from smear_env.games import Episode
 from smear_train.console import deal_words
 from smear_train.evaluate import interval_keys, rounded
 from smear_train.intervals import Interval, mean_interval
-from smear_train.match import Plan, Tally, chunk_size, merge, play
+from smear_train.match import ALONE, Crew, Plan, Tally, chunk_size, merge, play
 from smear_train.sim import over_others
 
 RATING_RESAMPLES = 200
@@ -126,30 +126,20 @@ class Standings:
     seconds: float = field(compare=False)
 
 
-def hold(
-    contest: Contest,
-    workers: int = 1,
-    progress: Callable[[int], None] = lambda done: None,
-    start_method: str = "spawn",
-    keep: Path | None = None,
-    ray: str | None = None,
-) -> Standings:
+def hold(contest: Contest, crew: Crew = ALONE, progress: Callable[[int], None] = lambda done: None) -> Standings:
     """Plays a tournament.
 
     Args:
         contest: who plays what.
-        workers: processes; the result does not depend on them.
+        crew: who plays it.
         progress: called with the number of deals done.
-        start_method: of the processes.
-        keep: a folder that goes on from what it holds of these deals; see `smear_train.match.play`.
-        ray: the address of a cluster that plays; see `smear_train.cluster.play_chunks`.
 
     Raises:
         ValueError: an agent that does not exist, or that cheats and is not allowed to.
         RuntimeError: as for `smear_train.match.play`.
     """
     began = time.perf_counter()
-    tally = merge(list(play(contest.plan(), workers, progress, start_method, keep, ray)))
+    tally = merge(list(play(contest.plan(), crew, progress)))
     lead = leads_by_deal(contest, tally)
     pairs, triples = contest.pairs(), contest.triples()
     leads = {pair: mean_interval(values, contest.seed) for pair, values in zip(pairs, lead, strict=False)}
