@@ -1,5 +1,6 @@
 """The shipped networks, players exported from a run, and networks that search."""
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from smear_agents.search import (
     NetworkSearchAgent,
     gains_beyond_doubt,
 )
-from smear_agents.worlds import ERRORS, UNLIKELY, club_kit, network_kit, surprises
+from smear_agents.worlds import ERRORS, ODD_PLAY, UNLIKELY, club_kit, network_kit, surprises
 from smear_env import PRESETS, GameRules, Games, make_rules
 from smear_env.actions import NUM_ACTIONS, action_from_text
 from smear_env.games import observe_records
 from smear_env.resample import hide_each, resample
-from smear_env.rules import NOBODY, PHASES
+from smear_env.rules import NOBODY, OVER, PHASES, PLAY
 from smear_env.testing import deal
 from smear_train.cli import main
 from smear_train.evaluate import Setup, evaluate
@@ -328,6 +329,30 @@ def test_surprise_at_bids_is_what_the_policy_says() -> None:
         expected -= np.log((1 - ERRORS) * shares[action_from_text(bid)] + ERRORS / len(shares))
     assert surprises(kit, 3, 1e9) == pytest.approx(expected, rel=1e-4)
     assert surprises(kit, 2, 1e9) < expected  # its own bid surprises nobody
+
+
+@both_games
+def test_club_is_surprised_by_cards_that_it_would_not_have_played(game: str) -> None:
+    """But for its own, and not at a table of six, where too few deals could be looked at for that."""
+    rules = GAMES[game]
+    games = Games(rules, 1, 5, "deal", autoreset=False)
+    games.reset()
+    club, kit, odd = make_agent("club", rules), club_kit(rules), 0
+    while games.records[0].phase != OVER:
+        seat, action = int(games.seats[0]), club(games.observations, games.action_masks)
+        kit.worlds[:1] = games.records
+        assert surprises(kit, seat, 1e9) == 0, "all has been done as club does it"
+        others = set(np.flatnonzero(games.action_masks[0])) - set(action)
+        if games.records[0].phase == PLAY and others:
+            strange = copy.deepcopy(games)
+            strange.step(np.array([min(others)]))
+            kit.worlds[:1] = strange.records
+            if strange.records[0].phase == PLAY:
+                assert surprises(kit, seat, 1e9) == 0
+                assert surprises(kit, (seat + 1) % rules.players, 1e9) == ODD_PLAY[rules.teams]
+                odd += 1
+        games.step(action)
+    assert odd > 5 and (ODD_PLAY[rules.teams] > 0) == (game == "four_point")
 
 
 def test_doubt_is_the_standard_error_of_a_weighted_mean() -> None:

@@ -26,8 +26,14 @@ from smear_env.resample import resample_game
 from smear_env.rules import BID, EXCHANGE, KEEP, NOBODY, OVER, PLAY, TRUMP, Tables, make_tables
 from smear_env.state import Game, new_games
 
-CANDIDATES = 5
-"""Deals of the hidden cards of which club takes the one that explains the bids, the trump and the exchange best."""
+CANDIDATES = {2: 10, 3: 5}
+"""Deals of the hidden cards of which club takes the one that explains best what the others did, by number of teams."""
+
+ODD_PLAY = {2: 0.5, 3: 0.0}
+"""What a card counts that club would not have played, beside 1 for a call or a number of cards thrown, likewise.
+
+Of six hands so few deals explain no more of what was played, at twice the time; so there it is not asked.
+"""
 
 ERRORS = 0.05
 """Share of the others' actions that a network takes to be anything at all, so that no deal is ruled out by one deed."""
@@ -51,7 +57,7 @@ class ClubKit(NamedTuple):
 
     tables, layout: of the rules; memory: of the exact solver; worlds: four records to play with; views (1, D), masks
     (1, 70): what the player sees there; tried (70,): actions that are looked into; values (70,): of those in one world;
-    candidates: deals of which one is taken; bids, habits, sight: club's.
+    candidates: deals of which one is taken; odd_play: see `ODD_PLAY`; bids, habits, sight: club's.
     """
 
     tables: np.ndarray
@@ -63,6 +69,7 @@ class ClubKit(NamedTuple):
     tried: np.ndarray
     values: np.ndarray
     candidates: int
+    odd_play: float
     bids: np.ndarray
     habits: np.ndarray
     sight: np.ndarray
@@ -112,7 +119,12 @@ def club_kit(rules: GameRules) -> ClubKit:
     """A kit with which club plays on."""
     club = ClubAgent(rules)
     return ClubKit(
-        **_common(rules), candidates=CANDIDATES, bids=club.bids, habits=club.habits, sight=np.zeros(1, SIGHT)
+        **_common(rules),
+        candidates=CANDIDATES[rules.teams],
+        odd_play=ODD_PLAY[rules.teams],
+        bids=club.bids,
+        habits=club.habits,
+        sight=np.zeros(1, SIGHT),
     )
 
 
@@ -188,14 +200,17 @@ def write_shares(k: NetworkKit, g: Game) -> None:
 
 @kernel
 def club_surprise(k: ClubKit, w: Game, g: Game, action: int) -> float:
-    """1 if club would not have done in g what was done there, in w, later in the same deal; of a throw its size counts.
+    """1 if club would not have done in g what was done there, in w, later in the same deal; a card played counts less.
 
-    What club keeps and plays is no measure.
+    Of a throw its size counts. What is kept is no measure.
     """
-    if g.phase == KEEP or g.phase == PLAY:
+    if g.phase == KEEP:
         return 0.0
     if g.phase != EXCHANGE:
-        return 0.0 if club_choice(k, g) == action else 1.0
+        odd = k.odd_play if g.phase == PLAY else 1.0
+        if odd == 0.0 or only_action(g) != NOBODY or club_choice(k, g) == action:
+            return 0.0
+        return odd
     thrower = g.actor
     if g.discards[thrower] != 0:
         return 0.0  # was looked at when it began
