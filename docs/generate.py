@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ TRAINING = Path(__file__).parent / "training.md"
 INTEROP = Path(__file__).parent / "interop.md"
 RECIPE = Path(__file__).parent / "recipe.md"
 README = Path(__file__).parents[1] / "README.md"
+CONFIGS = Path(__file__).parents[1] / "configs" / "train"
 RESULTS = Path(__file__).parent / "results"
 """What commands have printed with --json: the evaluations of the README's ladder, the probes of the players' cards."""
 TRAINED = RESULTS / "interop"
@@ -136,17 +138,34 @@ def response_row(folder: Path) -> tuple[object, ...]:
     """A row of the table of best responses: by how much a player was beaten at the end of a run that learned to."""
     last = lines_of(folder / "eval.jsonl")[-1]
     config = load_config(folder / "config.toml")
-    words = f"`configs/train/{config.game}.toml --best-response-to {last['opponent']} --set updates={config.updates}`"
-    return f"`{last['opponent']}`", points(last), f"{last['decisions']:,}", f"{last['minutes']:.0f}", words
+    words = [f"configs/train/{config.game}.toml --best-response-to {last['opponent']}", *settings(config, config.game)]
+    amounts = f"{last['decisions']:,}", f"{last['minutes']:.0f}"
+    return f"`{last['opponent']}`", points(last), *amounts, f"`{' '.join(words)}`"
 
 
 def run_row(folder: Path) -> tuple[object, ...]:
     """A row of the table of training runs: how the policy did at the end of one."""
     last = {line["opponent"]: line for line in lines_of(folder / "eval.jsonl")}
-    config, _, seed = folder.name.rpartition("-s")
+    name, _, seed = folder.name.rpartition("-s")
+    words = [f"configs/train/{name}.toml", *settings(load_config(folder / "config.toml"), name)]
     club, greedy = last["club"], last["greedy"]
     amounts = f"{club['decisions']:,}", f"{club['minutes']:.1f}"
-    return f"`configs/train/{config}.toml`", seed, *amounts, points(club), points(greedy)
+    return f"`{' '.join(words)}`", seed, *amounts, points(club), points(greedy)
+
+
+def settings(config: TrainConfig, name: str) -> list[str]:
+    """Where a run was configured in another way than the file of that name, but for its seed and evaluations."""
+
+    def changed(given: dict[str, Any], usual: dict[str, Any], prefix: str = "") -> Iterator[str]:
+        for key, value in given.items():
+            if isinstance(value, dict):
+                yield from changed(value, usual[key], f"{prefix}{key}.")
+            elif value != usual[key]:
+                yield f"--set {prefix}{key}={json.dumps(value)}"
+
+    usual = load_config(CONFIGS / f"{name}.toml")
+    alike = msgspec.structs.replace(config, seed=usual.seed, evaluation=usual.evaluation)
+    return list(changed(msgspec.to_builtins(alike), msgspec.to_builtins(usual)))
 
 
 BUDGET = (

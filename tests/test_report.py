@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from smear_env import PRESETS
-from smear_train import tournament
+from smear_train import cross_play, tournament
 from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate
 from smear_train.figures import wrapped
@@ -112,6 +112,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "deals": document(evaluate(Setup(FOUR_POINT, "greedy", HALF, 12, rotations="one", control="greedy"))),
         "evil": json.loads(json.dumps(evil).replace('"random"', json.dumps(EVIL))),
         "games": document(evaluate(Setup(FOUR_POINT, "random", "greedy", 3, episode="game"))),
+        "partners": cross_play.document(
+            cross_play.cross(cross_play.CrossPlay(FOUR_POINT, ("greedy", HALF), "random", 6, ("random",)))
+        ),
         "row": run(load_protocol("four_point"), "greedy", deals=10) | {"command": "smear eval --protocol four_point"},
         "probes": {
             "kind": "probes", "agent": "greedy", "passed": 3, "positions": 5,
@@ -191,6 +194,16 @@ def test_tournaments_have_the_numbers_of_their_documents(made: Path, page: Page)
     for pair in cup["pairs"]:
         for lead in (pair["mean"], -pair["mean"]):
             assert f"{lead:+.2f}" in page.words
+
+
+def test_cross_play_has_the_numbers_of_its_document(made: Path, page: Page) -> None:
+    one, keys = load(made, "partners"), ("mean", "ci_low", "ci_high")
+    assert [[row[0][0], row[1][0]] for row in page.rows("Teams")] == [[team["a"], team["b"]] for team in one["teams"]]
+    assert [row[2:] for row in page.values("Teams")] == [[team[key] for key in keys] for team in one["teams"]]
+    means = [one["self_play"], one["cross_play"], one["lost"], *one["beside_others"], *one["beside_partners"]]
+    assert [row[1:] for row in page.values("Partners")] == [[mean[key] for key in keys] for mean in means]
+    words = "".join(page.words)
+    assert one["command"] in words and f"played by {one['against']}" in words
 
 
 def test_rows_of_a_protocol_and_probes(made: Path, page: Page) -> None:

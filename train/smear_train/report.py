@@ -16,11 +16,15 @@ from smear_train.figures import Figures, conduct, curves, heat_map, place_name, 
 from smear_train.results import (
     MEASURES,
     METRICS,
+    CrossPlay,
     Curve,
     Did,
     Evaluation,
     Found,
     Group,
+    Mean,
+    Pair,
+    Place,
     Probes,
     Protocol,
     Tournament,
@@ -186,9 +190,7 @@ def _tournament_tables(tournament: Tournament) -> list[Table]:
         [entry.agent, *(measure(value, "+.0f") for value in (entry.rating, entry.low, entry.high))]
         for entry in tournament.ratings
     ]
-    pairs: list[Row] = [
-        [pair.a, pair.b, points(pair.mean), points(pair.ci_low), points(pair.ci_high)] for pair in tournament.pairs
-    ]
+    pairs: list[Row] = [[pair.a, pair.b, *_interval(pair)] for pair in tournament.pairs]
     players: list[Row] = [
         [one.agent, count(one.bids), share(one.bid_made), measure(one.ms_per_decision), count(sum(one.faults.values()))]
         for one in tournament.players
@@ -199,19 +201,40 @@ def _tournament_tables(tournament: Tournament) -> list[Table]:
     ]
     if tournament.triples:
         triples: list[Row] = [
-            [
-                " / ".join(at.agent for at in triple),
-                one.agent,
-                points(one.mean),
-                points(one.ci_low),
-                points(one.ci_high),
-            ]
+            [" / ".join(at.agent for at in triple), one.agent, *_interval(one)]
             for triple in tournament.triples
             for one in triple
         ]
         tables.append(Table("Three at a table: ahead of the other two", ["table", "agent", *interval], triples))
     tables.append(Table("Players", ["agent", "bids", "made", "ms per decision", "forfeits"], players))
     return tables
+
+
+def _cross_plays(found: Found) -> list[Block]:
+    blocks = []
+    interval = ["points per deal", "low", "high"]
+    for number, (source, cross_play) in enumerate(found.of(CrossPlay), 1):
+        kept = f" {percent(cross_play.kept)} of what they come to beside themselves is kept." if cross_play.kept else ""
+        line = (
+            f"{cross_play.game}: {cross_play.deals:,} deals for each team, seed {cross_play.seed}; all other seats are "
+            f"played by {cross_play.against}; smear-env {cross_play.smear_env}; from {source}.{kept}"
+        )
+        teams: list[Row] = [[team.a, team.b, *_interval(team)] for team in cross_play.teams]
+        means: list[Row] = [
+            ["beside themselves", *_interval(cross_play.self_play)],
+            ["beside each other", *_interval(cross_play.cross_play)],
+            ["lost by it", *_interval(cross_play.lost)],
+        ]
+        means += [[f"{one.player} beside the others", *_interval(one)] for one in cross_play.beside_others]
+        means += [[f"all beside {one.partner}", *_interval(one)] for one in cross_play.beside_partners]
+        tables = [Table("Partners", ["", *interval], means), Table("Teams", ["A", "B", *interval], teams)]
+        title, name = f"Cross-play {number}: {cross_play.game}", f"cross-play-{number}"
+        blocks.append(Block(title, name, [line], tables, commands=[cross_play.command]))
+    return blocks
+
+
+def _interval(mean: Mean | Pair | Place) -> list[Cell]:
+    return [points(mean.mean), points(mean.ci_low), points(mean.ci_high)]
 
 
 def _evaluations(found: Found, figures: Figures) -> list[Block]:
@@ -504,6 +527,7 @@ def page(found: Found) -> tuple[str, dict[str, Any]]:
     blocks = [
         *_protocols(found),
         *_tournaments(found, figures),
+        *_cross_plays(found),
         *_evaluations(found, figures),
         *_probes(found),
         *_training(found, figures, notes),

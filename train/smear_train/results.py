@@ -134,7 +134,7 @@ class Evaluation(msgspec.Struct, tag_field="kind", tag="evaluation"):
 
 
 class Pair(msgspec.Struct):
-    """Two agents of a tournament."""
+    """Two agents: of a tournament, the first ahead of the second; of cross-play, as a team."""
 
     a: str
     b: str
@@ -190,6 +190,41 @@ class Tournament(msgspec.Struct, tag_field="kind", tag="tournament"):
     smear_env: str
 
 
+class Mean(msgspec.Struct):
+    """Points per deal."""
+
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+
+
+class Beside(Mean, kw_only=True):
+    """What a player comes to beside the others, or all of them beside a partner."""
+
+    player: str = ""
+    partner: str = ""
+
+
+class CrossPlay(msgspec.Struct, tag_field="kind", tag="cross-play"):
+    """What `smear cross-play --json` prints."""
+
+    game: str
+    players: list[str]
+    partners: list[str]
+    against: str
+    deals: int
+    seed: int
+    teams: list[Pair]
+    self_play: Mean
+    cross_play: Mean
+    lost: Mean
+    kept: float | None
+    beside_others: list[Beside]
+    beside_partners: list[Beside]
+    command: str
+    smear_env: str
+
+
 class Protocol(msgspec.Struct, tag_field="kind", tag="protocol"):
     """What `smear eval --protocol NAME --json` prints."""
 
@@ -222,8 +257,8 @@ class Probes(msgspec.Struct, tag_field="kind", tag="probes"):
     command: str = ""
 
 
-Document = Evaluation | Tournament | Protocol | Probes
-KINDS = ("evaluation", "tournament", "protocol", "probes")
+Document = Evaluation | Tournament | CrossPlay | Protocol | Probes
+KINDS = ("evaluation", "tournament", "cross-play", "protocol", "probes")
 
 
 def read_document(path: Path, name: str) -> Document | None:
