@@ -25,7 +25,7 @@ from smear_env import PRESETS, __version__
 from smear_train import cluster as smear_cluster
 from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate
-from smear_train.match import Crew
+from smear_train.match import Crew, chunk_size
 
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("default")]
 
@@ -167,7 +167,7 @@ def test_the_work_of_a_lost_node_is_done_again(
     assert printed(capsys, [*words, "--ray", cluster.address, "--keep", str(tmp_path)], 0) == alone
     remover.join(30)
     assert len(removed) == 1
-    assert len(list(tmp_path.rglob("*.npz"))) == 32  # each chunk once
+    assert len(list(tmp_path.rglob("*.npz"))) == 320 / chunk_size(320)  # each chunk once
 
 
 @pytest.mark.parametrize(
