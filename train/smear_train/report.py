@@ -23,8 +23,6 @@ from smear_train.results import (
     Found,
     Group,
     Mean,
-    Pair,
-    Place,
     Probes,
     Protocol,
     Tournament,
@@ -233,7 +231,7 @@ def _cross_plays(found: Found) -> list[Block]:
     return blocks
 
 
-def _interval(mean: Mean | Pair | Place) -> list[Cell]:
+def _interval(mean: Mean) -> list[Cell]:
     return [points(mean.mean), points(mean.ci_low), points(mean.ci_high)]
 
 

@@ -133,23 +133,25 @@ class Evaluation(msgspec.Struct, tag_field="kind", tag="evaluation"):
             raise ValueError("`players` must have the same bids, kinds of points and seats")
 
 
-class Pair(msgspec.Struct):
+class Mean(msgspec.Struct):
+    """Points per deal."""
+
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+
+
+class Pair(Mean):
     """Two agents: of a tournament, the first ahead of the second; of cross-play, as a team."""
 
     a: str
     b: str
-    mean: float
-    ci_low: float | None
-    ci_high: float | None
 
 
-class Place(msgspec.Struct):
+class Place(Mean):
     """One of three agents at a table."""
 
     agent: str
-    mean: float
-    ci_low: float | None
-    ci_high: float | None
 
 
 class Rating(msgspec.Struct):
@@ -190,19 +192,16 @@ class Tournament(msgspec.Struct, tag_field="kind", tag="tournament"):
     smear_env: str
 
 
-class Mean(msgspec.Struct):
-    """Points per deal."""
+class BesideOthers(Mean):
+    """What a player comes to beside the others."""
 
-    mean: float
-    ci_low: float | None
-    ci_high: float | None
+    player: str
 
 
-class Beside(Mean, kw_only=True):
-    """What a player comes to beside the others, or all of them beside a partner."""
+class BesidePartner(Mean):
+    """What all players come to beside a partner."""
 
-    player: str = ""
-    partner: str = ""
+    partner: str
 
 
 class CrossPlay(msgspec.Struct, tag_field="kind", tag="cross-play"):
@@ -219,8 +218,8 @@ class CrossPlay(msgspec.Struct, tag_field="kind", tag="cross-play"):
     cross_play: Mean
     lost: Mean
     kept: float | None
-    beside_others: list[Beside]
-    beside_partners: list[Beside]
+    beside_others: list[BesideOthers]
+    beside_partners: list[BesidePartner]
     command: str
     smear_env: str
 
