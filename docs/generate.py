@@ -263,26 +263,32 @@ def data_row(config: TrainConfig) -> str:
 def about_player(data: dict[str, Any]) -> str:
     """The table at the head of a card."""
     rules, view, hidden = make_rules(**data["rules"]), ViewOptions(**data["view"]), tuple(data["hidden"])
-    shape, run, folder = policy_shape(rules, view, hidden), data["run"], run_of(data)
+    shape, run = policy_shape(rules, view, hidden), data["run"]
+    stages = [*data.get("earlier", []), data]
+    folders = [run_of(stage) for stage in stages]
     units = " x ".join(map(str, hidden))
     versions = ", ".join(f"{name} {run[name]}" for name in ("python", "numpy", "numba", "torch") if name in run)
-    config = f"digest `{data['config']}`; the log of the run is not in docs/results/runs"
-    if folder is not None:
-        config = f"[{folder.name}](../results/runs/{folder.name}/config.toml), with the log of the run beside it"
+    trained = [f"{stage['decisions']:,} decisions, {stage['update']:,} updates" for stage in stages]
+    configs = [
+        f"[{folder.name}](../results/runs/{folder.name}/config.toml), with the log of the run beside it"
+        if folder
+        else f"digest `{stage['config']}`; the log of the run is not in docs/results/runs"
+        for stage, folder in zip(stages, folders)
+    ]
+    used = [data_row(load_config(folder / "config.toml")) for folder in folders if folder]
     rows: list[tuple[object, ...]] = [
         ("game", rules.name),
         ("network", f"{shape.sizes[0]:,} features of what its seat sees, {units} units, {shape.sizes[-1]} outputs"),
         ("weights", f"{shape.num_weights:,} of {data['bits']} bits, {data['bytes']:,} bytes"),
-        ("trained for", f"{data['decisions']:,} decisions, {data['update']:,} updates"),
-        ("hours", f"{data['seconds'] / 3600:.2f} of playing and learning, evaluations not counted"),
+        ("data", "; then ".join(used) or "unknown"),
+        ("trained for", "; then ".join(trained)),
+        ("hours", f"{sum(s['seconds'] for s in stages) / 3600:.2f} of playing and learning, evaluations not counted"),
         ("machine", f"{run.get('cores', '?')} cores; {versions}"),
         ("seed", run.get("seed", "unknown")),
         ("source", f"commit `{run.get('commit', 'unknown')}`"),
         ("command", f"`{run.get('command', 'unknown')}`"),
-        ("configuration", config),
+        ("configuration", "; then ".join(configs)),
     ]
-    if folder is not None:
-        rows.insert(3, ("data", data_row(load_config(folder / "config.toml"))))
     return table(("", ""), rows)
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from smear_agents.equity import MatchEquity, Outcomes
+from smear_agents.equity import MatchEquity, Outcomes, scores_in_games
 from smear_env import PRESETS, GameRules, make_rules
 from smear_env.rules import NOBODY, make_tables
 from smear_env.scoring import winning_teams
@@ -21,16 +21,22 @@ def outcomes(rows: list[list[int]]) -> Outcomes:
     return Outcomes("", 0, "", np.array(rows, np.int64))
 
 
-def played_out(rules: GameRules, deals: Outcomes, scores: list[int], dealer: int, games: int, seed: int) -> np.ndarray:
-    """The share of games that each team wins when deals end as in `deals`, by playing them."""
+def played_out(
+    rules: GameRules, deals: Outcomes, scores: list[int], dealer: int, games: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The share of games that each team wins when deals end as in `deals`, by playing them.
+
+    With it the scores before each deal, counted from the dealer's team.
+    """
     rng = np.random.default_rng(seed)
     teams = rules.teams
     rows = deals.rows[deals.rows[:, teams] != NOBODY] if rules.all_pass != "redeal_next" else deals.rows
     t, g = make_tables(rules)[0], new_games(1)[0]
-    won = np.zeros(teams)
+    won, begun = np.zeros(teams), []
     for _ in range(games):
         now, first = list(scores), dealer % teams
         while True:
+            begun.append(now[first:] + now[:first])
             row = rows[rng.choice(len(rows), p=rows[:, -1] / rows[:, -1].sum())]
             bidder = NOBODY if row[teams] == NOBODY else (row[teams] + first) % teams
             for k in range(teams):
@@ -48,14 +54,14 @@ def played_out(rules: GameRules, deals: Outcomes, scores: list[int], dealer: int
                 won += bits / bits.sum()
                 break
             first = (first + 1) % teams
-    return won / games
+    return won / games, np.array(begun)
 
 
 SMALL_TWO = [[2, 1, 0, 5], [-2, 3, 0, 4], [1, 3, 1, 4], [3, -3, 1, 3], [0, 0, NOBODY, 2]]
 SMALL_THREE = [[3, 1, 0, 0, 4], [-3, 2, 1, 0, 3], [1, 4, 1, 1, 4], [2, 0, -4, 2, 3], [0, 1, 5, 2, 2]]
 
 
-@pytest.mark.parametrize(
+small_rules = pytest.mark.parametrize(
     "rules",
     [
         make_rules("four_point", target=7),
@@ -65,12 +71,26 @@ SMALL_THREE = [[3, 1, 0, 0, 4], [-3, 2, 1, 0, 3], [1, 4, 1, 1, 4], [2, 0, -4, 2,
         make_rules("schmier", target=9, residual_tie="shared", tie="bidder_first"),
     ],
 )
+
+
+@small_rules
 def test_equity_is_what_playing_on_gives(rules: GameRules) -> None:
     deals = outcomes(SMALL_TWO if rules.teams == 2 else SMALL_THREE)
     equity = MatchEquity(rules, deals)
     for scores, dealer in (([0] * rules.teams, 0), ([5, 2, 4][: rules.teams], 1), ([-3, 6, 1][: rules.teams], 2)):
-        measured = played_out(rules, deals, scores, dealer, games=1500, seed=3)
+        measured, _ = played_out(rules, deals, scores, dealer, games=1500, seed=3)
         assert equity.of(scores, dealer) == pytest.approx(measured, abs=0.045)
+
+
+@small_rules
+def test_scores_in_games_are_those_of_playing_on(rules: GameRules) -> None:
+    deals = outcomes(SMALL_TWO if rules.teams == 2 else SMALL_THREE)
+    found = scores_in_games(rules, games=4000, seed=1, outcomes=deals)
+    _, begun = played_out(rules, deals, [0] * rules.teams, dealer=0, games=1500, seed=3)
+    assert len(found) / 4000 == pytest.approx(len(begun) / 1500, rel=0.05)
+    for score in range(-2, rules.target):
+        assert (found == score).mean(0) == pytest.approx((begun == score).mean(0), abs=0.02)
+    assert (found == scores_in_games(rules, games=4000, seed=1, outcomes=deals)).all()
 
 
 def test_equity_sums_to_one_and_rises_with_ones_own_score() -> None:

@@ -15,8 +15,8 @@ import torch
 from test_network import alone
 
 from smear_agents import decide, make_agent
-from smear_agents.equity import shipped_equity
-from smear_agents.learner_view import BIDDING, EXCHANGING, PLAYING, ViewOptions
+from smear_agents.equity import scores_in_games, shipped_equity
+from smear_agents.learner_view import BIDDING, EXCHANGING, PLAYING, ViewOptions, make_view_layout
 from smear_agents.network import policy_shape
 from smear_env import PRESETS, Games
 from smear_env.actions import BID_1, MAX_BID, PASS
@@ -34,6 +34,7 @@ from smear_train.learning.rollout import (
     estimate_table_advantages,
     payoffs_by_team,
 )
+from smear_train.learning.run_folder import Checkpoint
 from smear_train.learning.tables import (
     Pool,
     deal_seeds,
@@ -413,8 +414,10 @@ def test_the_player_to_be_beaten_plays_all_teams_but_one() -> None:
 def test_scores_are_drawn_where_the_reward_is_equity(rules: Any) -> None:
     c = config('reward="equity"', "deals=4000", game=rules.name)
     scores = seat_learner(rules, c, Pool(0, 0), 0, 0.0).scores
-    assert scores.max() == rules.target - 1 and scores.min() < 0
-    assert (scores == 0).all(1).mean() == pytest.approx(0.25, abs=0.03)
+    in_games = scores_in_games(rules, games=500, seed=5)
+    for score in range(-rules.target, rules.target):
+        assert (scores == score).mean(0) == pytest.approx((in_games == score).mean(), abs=0.015)
+    assert (scores == 0).all(1).mean() == pytest.approx((in_games == 0).all(1).mean(), abs=0.03)
 
 
 def test_cards_of_training_are_new_in_every_update() -> None:
@@ -497,6 +500,29 @@ def test_score_dependent_play_runs(rules: Any) -> None:
     t = trainer('reward="equity"', "view.scores=true", "network.critic=all_hands", game=rules.name)
     rows = [t.step() for _ in range(2)]
     assert all(math.isfinite(row["policy_loss"]) and math.isfinite(row["value_loss"]) for row in rows)
+
+
+@both_games
+@pytest.mark.parametrize("critic", ["shared", "separate", "all_hands"])
+def test_a_policy_that_did_not_see_the_scores_goes_on_with_them(rules: Any, critic: str) -> None:
+    """At first it plays as it did, whatever the scores; it is then free to learn what they mean."""
+    before = trainer(f"network.critic={critic}", game=rules.name)
+    for _ in range(2):
+        before.step()
+    after = trainer(f"network.critic={critic}", "view.scores=true", 'reward="equity"', "seed=1", game=rules.name)
+    after.load_weights(Checkpoint(Path("last.safetensors"), before.tensors(), before.data()))
+    seating = seat_learner(rules, after.config, Pool(0, 0), 0, 0.0)
+    assert len(np.unique(seating.scores)) > 4
+    (a, _), (b, _) = (
+        t.rollout.play(deal_seeds(7, 0, 32), seating, t.learner.model.policy_weights()[None]) for t in (before, after)
+    )
+    assert (a.actions == b.actions).all() and (a.masks == b.masks).all()
+    assert ppo.evaluate(after.learner, b)[1] == pytest.approx(ppo.evaluate(before.learner, a)[1], abs=1e-5)
+    assert [(one["update"], one["decisions"]) for one in after.data()["earlier"]] == [(2, before.decisions)]
+    missing = slice(*make_view_layout(rules, after.options)["missing"][0])
+    assert not after.learner.model.policy.weight[0][missing].any()
+    after.step()
+    assert after.learner.model.policy.weight[0][missing].any()
 
 
 def test_earlier_selves_are_kept_and_the_oldest_goes() -> None:

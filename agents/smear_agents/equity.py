@@ -21,6 +21,8 @@ from smear_env.state import Game, new_games
 
 SWEEPS = 200
 """Most sweeps over all scores; far fewer are needed."""
+SCORES = 4
+"""The stream of a seed from which `scores_in_games` draws."""
 TOLERANCE = 1e-5
 """A sweep that changes no chance by more than this is the last."""
 
@@ -98,6 +100,35 @@ class MatchEquity:
         return chances
 
 
+def scores_in_games(rules: GameRules, games: int, seed: int, outcomes: Outcomes | None = None) -> np.ndarray:
+    """Scores at which deals begin, in games between the players measured.
+
+    >>> from smear_env import make_rules
+    >>> scores_in_games(make_rules("schmier"), games=10, seed=0)[0]
+    array([0, 0, 0])
+
+    Args:
+        rules: the rules; any target.
+        games: how many games, each from scores of zero to its end.
+        seed: of all chance.
+        outcomes: how deals end; None: those shipped for the nearest preset.
+
+    Returns:
+        (D, teams) int64: the scores of the teams counted from the dealer's, a row for each deal of each game.
+
+    Raises:
+        ValueError: nothing is known of how deals end under such rules.
+    """
+    rows, weights = _weighted(rules, outcomes or load_outcomes(rules))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCORES,)))
+    begun, scores = [], np.zeros((games, rules.teams), np.int64)
+    while scores.size:
+        begun.append(scores.copy())
+        over = _play_on(scores, rows[rng.choice(len(rows), len(scores), p=weights)], make_tables(rules), new_games(1))
+        scores = np.roll(scores[~over], -1, axis=1)  # the deal passes to the left
+    return np.concatenate(begun)
+
+
 @functools.lru_cache(maxsize=8)
 def shipped_equity(rules: GameRules) -> MatchEquity:
     """The equity from the outcomes shipped, computed once in a process."""
@@ -108,21 +139,26 @@ def _solve(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, int]:
     """The table of chances, and how many sweeps it took."""
     teams, size = rules.teams, 2 * rules.target
     table = np.full((size**teams, teams), 1 / teams)
-    rows = outcomes.rows
-    if rules.all_pass != "redeal_next":
-        rows = rows[rows[:, teams] != NOBODY]  # dealt again as if nothing had been
-    elif len(rows) == 1:
-        raise ValueError("all deals were thrown in")
-    weights = rows[:, -1] / rows[:, -1].sum()
+    rows, weights = _weighted(rules, outcomes)
     # From the highest scores down: most deals lead upwards, so a sweep finds most of what it needs done already.
     totals = np.indices((size,) * teams).sum(0).ravel()
     order = np.argsort(-totals, kind="stable")
     scratch = new_games(1)
     sweep, change = 0, 1.0
     while change >= TOLERANCE and sweep < SWEEPS:
-        change = _sweep(table, order, rows[:, :-1], weights, size, make_tables(rules), scratch)
+        change = _sweep(table, order, rows, weights, size, make_tables(rules), scratch)
         sweep += 1
     return table.reshape(*(size,) * teams, teams).astype(np.float32), sweep
+
+
+def _weighted(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, np.ndarray]:
+    """How a deal can end, (K, teams + 1) as in `Outcomes` but for the count, and how likely each is, (K,)."""
+    rows = outcomes.rows
+    if rules.all_pass != "redeal_next":
+        rows = rows[rows[:, rules.teams] != NOBODY]  # dealt again as if nothing had been
+    elif len(rows) == 1:
+        raise ValueError("all deals were thrown in")
+    return rows[:, :-1], rows[:, -1] / rows[:, -1].sum()
 
 
 @kernel
@@ -149,15 +185,7 @@ def _sweep(
             rest //= size
         chances[:] = 0.0
         for i in range(weights.size):
-            bidder = rows[i, teams]
-            for k in range(teams):
-                delta = rows[i, k]
-                if k != bidder:  # O-8
-                    delta = min(delta, max(t.defender_cap - scores[k], 0))
-                g.scores[k] = scores[k] + delta
-            winners = int64(0)
-            if bidder != NOBODY:
-                winners = winning_teams(g, t, bidder, rows[i, bidder] > 0)
+            winners = _winners_after(scores, rows[i], t, g)
             if winners:
                 share = weights[i] / count_of(winners, teams)
                 for k in range(teams):
@@ -175,6 +203,32 @@ def _sweep(
             greatest = max(greatest, abs(chances[k] - table[index, k]))
             table[index, k] = chances[k]
     return greatest
+
+
+@kernel
+def _play_on(scores: np.ndarray, rows: np.ndarray, tables: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+    """Ends a deal of each game in the way given, which changes `scores`; returns whether that was the last."""
+    t, g = tables[0], scratch[0]
+    over = np.zeros(len(scores), np.bool_)
+    for i in range(len(scores)):
+        over[i] = _winners_after(scores[i], rows[i], t, g) != 0
+        for k in range(t.teams):
+            scores[i, k] = g.scores[k]
+    return over
+
+
+@kernel
+def _winners_after(scores: np.ndarray, row: np.ndarray, t: Tables, g: Game) -> int:
+    """The winners, as bits, once a deal has ended so: `row` as in `Outcomes`. The new scores are then in g.scores."""
+    bidder = row[t.teams]
+    for k in range(t.teams):
+        delta = row[k]
+        if k != bidder:  # O-8
+            delta = min(delta, max(t.defender_cap - scores[k], 0))
+        g.scores[k] = scores[k] + delta
+    if bidder == NOBODY:
+        return int64(0)
+    return int64(winning_teams(g, t, bidder, row[bidder] > 0))
 
 
 @kernel

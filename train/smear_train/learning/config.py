@@ -35,7 +35,8 @@ class ViewConfig(_Part, frozen=True):
     Attributes:
         canonical_suits: trump and its colour in fixed places: the symmetry of the suits costs nothing to learn.
         helpers: derived facts, such as which cards cannot be beaten. They add no information.
-        scores: what each team lacks to the target. Only with reward "equity" is there something to learn from it.
+        scores: what each team lacks to the target. Only with reward "equity" is there something to learn from it; a
+            policy trained without can go on with it (`--load`).
         estimates: what `club` expects of each card, and who may hold the trumps; with helpers only.
     """
 
@@ -172,7 +173,7 @@ class TrainConfig(_Part, frozen=True):
         updates: of the algorithm, cloning not counted.
         deals: deals played for an update, by all processes together.
         reward: "points" (own change of score less the mean of the others') or "equity" (change of the chance to win
-            the game, from scores drawn for each deal; `smear_agents.MatchEquity`).
+            the game, from scores as they come about in games; `smear_agents.MatchEquity`).
         reward_scale: what the reward is multiplied by.
         must_bid, final_must_bid: share of self-play deals in which a dealer must bid when all have passed, falling in
             a straight line. A cure for learning to pass always: those deals go on teaching how to play and bid.

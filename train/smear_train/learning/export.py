@@ -26,7 +26,8 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
 
     Returns:
         The data written with it: those named in `KEPT`, `schema`, `algorithm`, `config` (a digest of the configuration,
-        see `config_digest`) and `run` (those named in `ABOUT_RUN`, as far as they are known).
+        see `config_digest`), `run` (those named in `ABOUT_RUN`, as far as they are known) and `earlier` (of each run
+        that its run began with the weights of: update, decisions, seconds, config as above).
 
     Raises:
         CheckpointError: no policy in the checkpoint, or it is of another schema or version of smear_env.
@@ -52,6 +53,8 @@ def export_player(source: str | Path, file: str | Path, half: bool = False) -> d
     config = checkpoint.data["config"]
     data |= {"schema": SCHEMA, "algorithm": config["algorithm"], "config": config_digest(config)}
     data["run"] = _about_run(path)
+    earlier = checkpoint.data.get("earlier", [])
+    data["earlier"] = [{**stage, "config": config_digest(stage["config"])} for stage in earlier]
     tensors = {name: checkpoint.tensors[name].to(torch.float16 if half else torch.float32) for name in names}
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole([file], safetensors.torch.save(tensors, {DATA: json.dumps(data)}))

@@ -1,10 +1,11 @@
 """Who sits where in the deals of an update, where the game stands, and what the players get for the deal."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
-from smear_agents.equity import chance_after, shipped_equity
+from smear_agents.equity import chance_after, scores_in_games, shipped_equity
 from smear_env import GameRules
 from smear_env.rules import Tables, make_tables
 from smear_train.learning._jit import kernel
@@ -14,8 +15,8 @@ from smear_train.learning.rollout import Seating
 CARDS, SEATING, ORDER, WEIGHTS = range(4)
 """What chance is used for, so that each use has a stream of its own."""
 
-AT_ZERO = 0.25
-"""Share of deals that begin at scores of zero when scores are drawn."""
+GAMES = 4096
+"""Of so many games the scores are drawn at which deals begin, if the reward depends on them."""
 
 
 def stream(seed: int, use: int, update: int, rank: int = 0) -> np.random.SeedSequence:
@@ -75,8 +76,6 @@ def seat_learner(
     past = 1 + rng.integers(max(pool.past, 1), size=deals)
     agent = -1 - rng.integers(max(pool.agents, 1), size=deals)
     forced = rng.random(deals)
-    scores = rng.integers(-rules.target // 4, rules.target, size=(deals, rules.teams))
-    scores[rng.random(deals) < AT_ZERO] = 0
     if frozen is not None:
         other, has_other = np.full(deals, -1 - frozen), np.ones(deals, np.bool_)
     else:
@@ -89,8 +88,21 @@ def seat_learner(
         roles=roles,
         recorded=roles == 0,
         must_bid=(forced < share) & (roles >= 0).all(1),
-        scores=scores if config.reward == "equity" else np.zeros_like(scores),
+        scores=_draw_scores(rules, deals, rng)
+        if config.reward == "equity"
+        else np.zeros((deals, rules.teams), np.int64),
     )
+
+
+def _draw_scores(rules: GameRules, deals: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores as they come about in games, (N, teams), each team in each place alike."""
+    begun = _begun_scores(rules)
+    return rng.permuted(begun[rng.integers(len(begun), size=deals)], axis=1)
+
+
+@functools.lru_cache(maxsize=2)
+def _begun_scores(rules: GameRules) -> np.ndarray:
+    return scores_in_games(rules, GAMES, seed=0)
 
 
 def part_of(seating: Seating, part: slice) -> Seating:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from smear_agents import Agent, make_agent
 from smear_agents.equity import shipped_equity
+from smear_agents.learner_view import make_view_layout
 from smear_agents.network import EPSILON, SAMPLE, policy_shape
 from smear_agents.neural import CheckpointError
 from smear_train.evaluate import Setup, evaluate
@@ -42,6 +43,9 @@ from smear_train.learning.tables import (
 EVALUATION_SEED = 20_000_000
 """Of the deals that the policy is judged on. Training draws its deals from other streams of chance."""
 
+STAGE = ("config", "update", "decisions", "seconds")
+"""What a run that begins with the weights of another remembers of it."""
+
 ALL_PASS_ALARM = 0.2
 """The share of deals thrown in from which the policy may be learning to pass always, which its score does not show."""
 
@@ -60,6 +64,7 @@ class Trainer:
     Attributes:
         update: how many updates are done, those of cloning included.
         decisions: decisions learned from so far, by all processes.
+        earlier: the runs that the first weights are from, the oldest first: of each what `data` tells in `STAGE`.
 
     Raises:
         ValueError: agents that do not exist, or a reward that is not known for the game.
@@ -85,6 +90,7 @@ class Trainer:
         self.update = 0
         self.decisions = 0
         self.seconds = 0.0
+        self.earlier: list[dict[str, Any]] = []
 
     # --- One update ----------------------------------------------------------------------------------------------
 
@@ -222,11 +228,12 @@ class Trainer:
             "decisions": self.decisions,
             "seconds": self.seconds,
             "past": len(self.past),
+            "earlier": self.earlier,
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Goes on where a checkpoint of the same configuration was written."""
-        self.load_weights(checkpoint)
+        self._take_weights(checkpoint)
         names = [name for name, _ in self.learner.model.named_parameters()]
         state: dict[int, dict[str, Tensor]] = {}
         for number, name in enumerate(names):
@@ -239,23 +246,44 @@ class Trainer:
         data = checkpoint.data
         self.past = [checkpoint.tensors[f"pool.{number}"].numpy().copy() for number in range(data["past"])]
         self.update, self.decisions, self.seconds = data["update"], data["decisions"], data["seconds"]
+        self.earlier = data.get("earlier", [])
 
     def load_weights(self, checkpoint: Checkpoint) -> None:
-        """Takes over the networks of a checkpoint, and nothing else.
+        """Begins with the networks of another run; nothing else of it is taken over.
+
+        Networks that were trained without the scores can go on with them, where weights of zero make no difference.
 
         Raises:
             CheckpointError: they have other layers, or other inputs.
         """
-        names = self.learner.model.state_dict()
-        for name, tensor in names.items():
+        self._take_weights(checkpoint)
+        self.earlier = [*checkpoint.data.get("earlier", []), {key: checkpoint.data[key] for key in STAGE}]
+
+    def _take_weights(self, checkpoint: Checkpoint) -> None:
+        own = self.learner.model.state_dict()
+        taken = {}
+        for name, tensor in own.items():
             given = checkpoint.tensors.get(name)
+            if given is not None and self._lacks_scores(checkpoint) and name in ("policy.weight.0", "critic.weight.0"):
+                given = self._with_scores(given)
             if given is None or given.shape != tensor.shape:
                 raise CheckpointError(
                     f"checkpoint {checkpoint.path} has other networks: {name} is "
                     f"{'missing' if given is None else tuple(given.shape)}; needed: {tuple(tensor.shape)}. Network and "
-                    "view have to be configured as there"
+                    "view have to be configured as there; only view.scores may be true where it was not"
                 )
-        self.learner.model.load_state_dict({name: checkpoint.tensors[name] for name in names})
+            taken[name] = given
+        self.learner.model.load_state_dict(taken)
+
+    def _lacks_scores(self, checkpoint: Checkpoint) -> bool:
+        return self.config.view.scores and checkpoint.data["view"] == msgspec.to_builtins(
+            msgspec.structs.replace(self.config.view, scores=False)
+        )
+
+    def _with_scores(self, weight: Tensor) -> Tensor:
+        """A first layer, (F, H), with inputs for the scores."""
+        begin, end = make_view_layout(self.rules, self.options)["missing"][0]
+        return torch.cat([weight[:begin], weight.new_zeros(end - begin, weight.shape[1]), weight[begin:]])
 
 
 # --- A whole run -------------------------------------------------------------------------------------------------
