@@ -15,7 +15,7 @@ from smear_env import PRESETS
 from smear_env.actions import NUM_ACTIONS, actions_table
 from smear_env.observe import observation_size, observation_table, state_size
 from smear_env.rules import GameRules, make_rules, rules_table
-from smear_train.console import points
+from smear_train.console import games_won, points
 from smear_train.learning.config import TrainConfig, config_table, load_config
 from smear_train.learning.export import config_digest
 from smear_train.probe import probes_table
@@ -102,9 +102,7 @@ LADDER = ("deals", "points a deal, 95% interval", "ms a decision", "smear ...")
 
 def ladder_row(result: dict[str, Any]) -> tuple[object, ...]:
     """A row of the ladder from the document of an evaluation."""
-    won = ""
-    if result["win_rate"] is not None:
-        won = f"; games won {result['win_rate']:.1%} ({result['win_low']:.1%} to {result['win_high']:.1%})"
+    won = "" if result["win_rate"] is None else f"; games won {games_won(result)}"
     return (
         f"{result['deals']:,} {result['episode']}s",
         points(result) + won,
@@ -129,7 +127,7 @@ def readme() -> str:
 def cross_play_row(result: dict[str, Any]) -> tuple[object, ...]:
     """A row of the table of cross-play: what players come to beside themselves, each other, and other partners."""
     partners = ", ".join(f"`{one['partner']}` {points(one)}" for one in result["beside_partners"])
-    together = f"{points(result['cross_play'])}, {result['kept']:.0%}"
+    together = points(result["cross_play"]) + ("" if result["kept"] is None else f", {result['kept']:.0%}")
     command = f"`{result['command'].removeprefix('smear ')}`"
     return points(result["self_play"]), together, points(result["lost"]), partners, command
 
@@ -159,8 +157,8 @@ def settings(config: TrainConfig, name: str) -> list[str]:
     def changed(given: dict[str, Any], usual: dict[str, Any], prefix: str = "") -> Iterator[str]:
         for key, value in given.items():
             if isinstance(value, dict):
-                yield from changed(value, usual[key], f"{prefix}{key}.")
-            elif value != usual[key]:
+                yield from changed(value, usual.get(key, {}), f"{prefix}{key}.")
+            elif key not in usual or value != usual[key]:
                 yield f"--set {prefix}{key}={json.dumps(value)}"
 
     usual = load_config(CONFIGS / f"{name}.toml")
@@ -207,7 +205,6 @@ VARIANTS = (
     ("all_hands", "the critic sees all hands", 'network.critic="all_hands"'),
     ("no_pool", "no other players at the tables", "opponents.share=0"),
     ("no_entropy", "no entropy bonus", "ppo.entropy=0, ppo.final_entropy=0"),
-    ("equity", "reward: the chance to win the game", 'reward="equity", view.scores=true'),
 )
 """What was varied: the name of its runs, in words, and the settings."""
 
@@ -275,12 +272,12 @@ def about_player(data: dict[str, Any]) -> str:
         else f"digest `{stage['config']}`; the log of the run is not in docs/results/runs"
         for stage, folder in zip(stages, folders)
     ]
-    used = [data_row(load_config(folder / "config.toml")) for folder in folders if folder]
+    used = [data_row(load_config(folder / "config.toml")) if folder else "unknown" for folder in folders]
     rows: list[tuple[object, ...]] = [
         ("game", rules.name),
         ("network", f"{shape.sizes[0]:,} features of what its seat sees, {units} units, {shape.sizes[-1]} outputs"),
         ("weights", f"{shape.num_weights:,} of {data['bits']} bits, {data['bytes']:,} bytes"),
-        ("data", "; then ".join(used) or "unknown"),
+        ("data", "; then ".join(used)),
         ("trained for", "; then ".join(trained)),
         ("hours", f"{sum(s['seconds'] for s in stages) / 3600:.2f} of playing and learning, evaluations not counted"),
         ("machine", f"{run.get('cores', '?')} cores; {versions}"),

@@ -107,6 +107,8 @@ def test_the_command_line_says_it_again(capsys: pytest.CaptureFixture[str]) -> N
         ("club greedy --partner club --game schmier", "each named once"),
         ("club greedy --game mini_2p", "for teams of two"),
         ("club greedy --partner gredy --game schmier", "did you mean greedy"),
+        ("club greedy+partner=random --game schmier", "'greedy+partner=random' is a team"),
+        ("club greedy --partner greedy+partner=random --game schmier", "'greedy+partner=random' is a team"),
         ("club greedy --game schmier --deals 0", "--deals 0"),
     ],
 )

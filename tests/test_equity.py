@@ -1,6 +1,7 @@
 """Match equity: the chance of winning from the scores and the dealer."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from smear_env import PRESETS, GameRules, make_rules
 from smear_env.rules import NOBODY, make_tables
 from smear_env.scoring import winning_teams
 from smear_env.state import new_games
+from smear_train.cli import main
 from smear_train.fitting import measure_outcomes
 
 pytestmark = pytest.mark.jit
@@ -116,6 +118,16 @@ def test_equity_knows_what_the_scores_mean() -> None:
     assert equity.of([1, 3, 7], 2) == pytest.approx(np.roll(equity.of([3, 7, 1], 1), 1))
 
 
+@pytest.mark.parametrize("all_pass", ["redeal_same", "redeal_next"])
+def test_it_takes_a_deal_that_was_scored_to_know_how_games_go(all_pass: str) -> None:
+    rules = make_rules("four_point", target=7, all_pass=all_pass)
+    for rows in ([[0, 0, NOBODY, 9]], [[0, 0, NOBODY, 9], [1, 1, NOBODY, 2]]):
+        for ask in (MatchEquity, lambda rules, deals: scores_in_games(rules, 10, seed=0, outcomes=deals)):
+            with pytest.raises(ValueError, match="all that were played were thrown in"):
+                ask(rules, outcomes(rows))
+    assert MatchEquity(rules, outcomes([[3, 0, 0, 9]])).of([4, 0], 0)[0] == pytest.approx(1)
+
+
 def test_scores_out_of_the_table_count_as_its_edge() -> None:
     equity = MatchEquity(FOUR_POINT)
     assert np.array_equal(equity.of([-100, 3], 0), equity.of([equity.lowest, 3], 0))
@@ -127,6 +139,17 @@ def test_outcomes_are_shipped_with_their_command(preset: str) -> None:
     shipped = MatchEquity(make_rules(rules, target=5)).outcomes
     assert shipped.command.startswith("smear fit-equity ") and shipped.players in shipped.command
     assert shipped.rows[shipped.rows[:, rules.teams] != NOBODY, -1].sum() == shipped.deals >= 100_000
+
+
+@pytest.mark.parametrize("verb", ["fit-equity", "fit-bids"])
+def test_where_nothing_can_be_written_nothing_is_measured(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("smear_train.fitting.simulate", pytest.fail)
+    monkeypatch.setattr("smear_train.fitting.Games", pytest.fail)
+    for out, says in ((tmp_path / "none" / "x.json", "there is no folder"), (tmp_path, "that is a folder")):
+        assert main([verb, "--game", "four_point", "-o", str(out)]) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_measured_outcomes_are_what_can_happen() -> None:

@@ -296,11 +296,14 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         (["--gate", "X"], "write it like"),
         (["--sprt", "1"], "LOW,HIGH"),
         (["--sprt", "1,0"], "less than"),
+        (["--sprt", "0,inf"], "finite"),
+        (["--sprt", "nan,1"], "finite"),
         (["--deals", "0"], "1 or more"),
         (["--workers", "0"], "1 or more"),
         (["--seed", "-1"], "0..2^64"),
         (["--form", "both"], "three teams"),
         (["--time-limit", "0"], "more than 0"),
+        (["--time-limit", "nan"], "more than 0"),
         (["--control", "greedy"], "rotations one"),
     ):
         assert main([*words, *wrong]) == 2

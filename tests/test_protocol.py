@@ -41,13 +41,17 @@ def test_a_row_holds_the_figures_of_its_evaluations(name: str) -> None:
     assert all(f"bid={protocol.common_bidder}" in evaluation[side] for evaluation in common for side in "ab")
 
 
-def test_a_common_bidder_bids_for_any_agent() -> None:
+def test_a_common_bidder_bids_for_any_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_bidder("club", "greedy") == "bid=greedy+exchange=club+play=club"
     parts = "bid=a+trump=b+exchange=c+play=d"
     assert with_bidder(parts, "greedy") == "bid=greedy+exchange=c+play=d"
     assert with_bidder("nn+search:9", "greedy") == "bid=greedy+exchange=nn+search:9+play=nn+search:9"
     parts = "bid=nn+search:9+exchange=c+play=nn+search:8"
     assert with_bidder(parts, "greedy") == "bid=greedy+exchange=c+play=nn+search:8"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lr=0.1").mkdir()  # the folder of a run may be named so
+    for name in ("lr=0.1", "lr=0.1+search:8"):
+        assert with_bidder(name, "greedy") == f"bid=greedy+exchange={name}+play={name}"
 
 
 def test_the_command_line_prints_a_row(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from smear_train.cli import main
 from smear_train.evaluate import Setup, document, evaluate
 from smear_train.figures import wrapped
 from smear_train.protocol import load_protocol, run
-from smear_train.results import METRICS, Series, curve, groups, read_folders, series
+from smear_train.results import KINDS, MEASURES, METRICS, Series, curve, groups, read_folders, series
 from smear_train.tournament import Contest, hold
 
 pytestmark = pytest.mark.jit
@@ -194,6 +195,18 @@ def test_tournaments_have_the_numbers_of_their_documents(made: Path, page: Page)
     for pair in cup["pairs"]:
         for lead in (pair["mean"], -pair["mean"]):
             assert f"{lead:+.2f}" in page.words
+
+
+def test_whatever_a_folder_holds_is_counted(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in KINDS:
+        (tmp_path / kind).mkdir()
+        for path in made.rglob("*.json"):
+            if json.loads(path.read_text(encoding="utf-8")).get("kind") == kind:
+                shutil.copy(path, tmp_path / kind)
+        assert main(["report", str(tmp_path / kind), "-o", str(tmp_path / "page.html")]) == 0
+        assert (
+            sum(int(number) for number in re.findall(r"\b\d+ (?!figures)", capsys.readouterr().out.split("\n")[0])) > 0
+        )
 
 
 def test_cross_play_has_the_numbers_of_its_document(made: Path, page: Page) -> None:
@@ -394,4 +407,4 @@ def test_long_names_are_broken_and_nothing_of_them_is_lost() -> None:
 
 def test_the_page_of_the_documentation_names_every_key() -> None:
     text = (Path(__file__).parents[1] / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    assert "smear report" in text and all(f"`{key}`" in text for key in METRICS)
+    assert "smear report" in text and all(f"`{key}`" in text for key in (*METRICS, *MEASURES, *KINDS))

@@ -1,11 +1,13 @@
 """`smear train`: what it says, the files of a run, and that a run goes on from wherever it was stopped."""
 
+import itertools
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +312,42 @@ def test_a_signal_ends_a_run_after_the_update(
     train("--resume", folder)
     train(config, "--folder", str(tmp_path / "whole"), "--set", "updates=4")
     assert_same_run(folder, tmp_path / "whole")
+
+
+def test_a_run_for_games_is_judged_by_games(
+    config: str, folder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = ("--set", "reward=equity", "--set", "view.scores=true")
+    won = iter([0.3, 0.4, 0.35])
+    evaluated = trainer_module.evaluate
+
+    def evaluate(setup: Any) -> Any:
+        assert setup.episode == "game"
+        result = evaluated(setup)
+        assert result.won is not None and 0 <= result.won.low <= result.won.mean <= result.won.high <= 1
+        return replace(
+            result, won=result.won._replace(mean=next(won)), difference=result.difference._replace(mean=-next(worse))
+        )
+
+    worse = itertools.count()
+    monkeypatch.setattr(trainer_module, "evaluate", evaluate)
+    train(
+        config,
+        "--folder",
+        folder,
+        *games,
+        "--set",
+        "updates=3",
+        "--set",
+        "evaluation.every=1",
+        "--set",
+        'evaluation.against=["random"]',
+    )
+    assert [line["win_rate"] for line in rows(folder, "eval")] == [0.3, 0.4, 0.35]
+    best = json.loads((Path(folder) / "best.json").read_text(encoding="utf-8"))
+    assert best["win_rate"] == 0.4
+    out = capsys.readouterr().out
+    assert "games won" in out and "35.0% (" in out and "--episode game" in out
 
 
 @pytest.mark.parametrize("moment", ["judge", "save", "log_evaluation"])

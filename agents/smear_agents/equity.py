@@ -15,7 +15,7 @@ import numpy as np
 from smear_agents._jit import kernel
 from smear_env import GameRules
 from smear_env._jit import int64
-from smear_env.rules import NOBODY, Tables, differences, make_tables
+from smear_env.rules import NOBODY, REDEAL_NEXT, Tables, differences, make_tables
 from smear_env.scoring import winning_teams
 from smear_env.state import Game, new_games
 
@@ -154,10 +154,11 @@ def _solve(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, int]:
 def _weighted(rules: GameRules, outcomes: Outcomes) -> tuple[np.ndarray, np.ndarray]:
     """How a deal can end, (K, teams + 1) as in `Outcomes` but for the count, and how likely each is, (K,)."""
     rows = outcomes.rows
+    scored = rows[:, rules.teams] != NOBODY
+    if not scored.any():
+        raise ValueError("nothing is known of how deals end: all that were played were thrown in")
     if rules.all_pass != "redeal_next":
-        rows = rows[rows[:, rules.teams] != NOBODY]  # dealt again as if nothing had been
-    elif len(rows) == 1:
-        raise ValueError("all deals were thrown in")
+        rows = rows[scored]  # dealt again as if nothing had been
     return rows[:, :-1], rows[:, -1] / rows[:, -1].sum()
 
 
@@ -244,7 +245,7 @@ def count_of(bits: int, n: int) -> int:
 def chance_after(
     g: Game, t: Tables, table: np.ndarray, size: int, dealer: int, bidder: int, made_bid: bool, team: int
 ) -> float:
-    """A team's chance once a deal has been scored and g.scores changed, all by team, `bidder` NOBODY if thrown in.
+    """A team's chance once a deal is over and g.scores changed, all by team, `bidder` NOBODY if it was thrown in.
 
     `table` is that of `MatchEquity`, laid flat to (scores, teams), `size` the scores of one team in it, `dealer` the
     team that dealt.
@@ -253,6 +254,7 @@ def chance_after(
         winners = int64(winning_teams(g, t, bidder, made_bid))
         if winners:
             return ((winners >> team) & 1) / count_of(winners, t.teams)
+    if bidder != NOBODY or t.all_pass == REDEAL_NEXT:
         dealer += 1
     lowest = -(size // 2)
     index = int64(0)

@@ -85,7 +85,7 @@ def make_agent(name: str, rules: GameRules, seed: int = 0) -> Agent:
         raise ValueError(f"{name!r} names the players of a team, where one player is asked for")
     if name in AGENTS and AGENTS[name].argument != "N":
         return AGENTS[name].make(rules, seed)
-    if "=" in name and not Path(name).exists():
+    if is_made_of_parts(name):
         return make_phased(
             {part: make_agent(agent, rules, seed) for part, agent in parse_parts(name).items()}, rules, seed
         )
@@ -129,6 +129,15 @@ def _network(name: str, rules: GameRules) -> Network:
     raise ValueError(f"{name!r} is no network that could search; name nn, nn:GAME, a checkpoint or a training run")
 
 
+def is_made_of_parts(name: str) -> bool:
+    """Whether a name is of an agent made of parts, PART=AGENT each; a path with such a sign is none.
+
+    >>> is_made_of_parts("bid=greedy+exchange=club+play=nn+search:20"), is_made_of_parts("club")
+    (True, False)
+    """
+    return "=" in name and not Path(split_search(name)[0]).exists()
+
+
 def split_search(name: str) -> tuple[str, str]:
     """The name of a network and what follows it if it is to search.
 
@@ -160,7 +169,7 @@ def rename(name: str, change: Callable[[str], str]) -> str:
     """
     if PARTNER in name:
         return PARTNER.join(rename(one, change) for one in name.split(PARTNER))
-    if "=" in name and not Path(name).exists():
+    if is_made_of_parts(name):
         return "+".join(f"{part}={rename(agent, change)}" for part, agent in parse_parts(name).items())
     return change(name)
 

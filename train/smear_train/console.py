@@ -106,6 +106,13 @@ def points(result: dict[str, Any]) -> str:
     return with_interval(result["mean"], result["ci_low"], result["ci_high"])
 
 
+def games_won(result: dict[str, Any]) -> str:
+    """The share of games won with its interval, if it has one: of a document or line that holds them as `win_rate`."""
+    if result["win_low"] is None:
+        return percent(result["win_rate"])
+    return f"{percent(result['win_rate'])} ({percent(result['win_low'])} to {percent(result['win_high'])})"
+
+
 def error_line(error: BaseException) -> str:
     """An error of anybody's code in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

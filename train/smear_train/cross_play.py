@@ -59,6 +59,8 @@ class CrossPlay:
             raise ValueError(
                 f"cross-play needs two players or more, each named once, partners too; given: {', '.join(everybody)}"
             )
+        if teams := [name for name in everybody if PARTNER in name]:
+            raise ValueError(f"{teams[0]!r} is a team; cross-play makes teams of single players, so name these")
         if self.rules.players != 2 * self.rules.teams:
             raise ValueError(f"cross-play is for teams of two; {self.rules.name} has {self.rules.players} players")
 

@@ -1,7 +1,11 @@
-"""The verbs `smear eval`, `smear tournament` (extra `eval`) and `smear report` (extra `report`)."""
+"""The verbs that judge players, and those that measure what players are built on.
+
+`smear eval`, `tournament` and `cross-play` (extra `eval`), `report` (extra `report`), `fit-equity`, `fit-bids`.
+"""
 
 import argparse
 import json
+import math
 import shlex
 import sys
 from collections.abc import Callable
@@ -120,7 +124,7 @@ def check_deals(arguments: argparse.Namespace) -> None:
     for name, value in (("--deals", arguments.deals), ("--workers", arguments.workers)):
         if value < 1:
             raise UsageError(f"{name} {value} is not allowed; allowed: 1 or more")
-    if arguments.time_limit is not None and arguments.time_limit <= 0:
+    if arguments.time_limit is not None and not arguments.time_limit > 0:
         raise UsageError(f"--time-limit {arguments.time_limit:g} is not allowed; allowed: more than 0")
     if arguments.ray is not None:
         from smear_train.cluster import check_address
@@ -241,6 +245,9 @@ def _fit(arguments: argparse.Namespace, measure: Callable[..., dict[str, Any]]) 
     check_seed(arguments.seed)
     if arguments.deals < 1:
         raise UsageError(f"--deals {arguments.deals} is not allowed; allowed: 1 or more")
+    out = Path(arguments.out)
+    if not out.parent.is_dir() or out.is_dir():  # better known now than after the deals
+        raise UsageError(f"-o {out}: {'that is a folder' if out.is_dir() else f'there is no folder {out.parent}'}")
     progress = Progress(arguments.deals, "deals", arguments.quiet)
     try:
         result = measure(rules, arguments.agent, arguments.deals, arguments.seed, progress)
@@ -252,7 +259,7 @@ def _fit(arguments: argparse.Namespace, measure: Callable[..., dict[str, Any]]) 
     result = {"command": shlex.join(words), **result}
     rows = ",\n    ".join(json.dumps(row) for row in result["outcomes"])
     head = json.dumps({key: value for key, value in result.items() if key != "outcomes"}, indent=2)[:-2]
-    Path(arguments.out).write_text(f'{head},\n  "outcomes": [\n    {rows}\n  ]\n}}\n', encoding="utf-8")
+    out.write_text(f'{head},\n  "outcomes": [\n    {rows}\n  ]\n}}\n', encoding="utf-8")
     text = f"{len(result['outcomes'])} ways to end, of {result['deals']:,} deals"
     return print_result(arguments, result, text)
 
@@ -264,8 +271,8 @@ def _parse_sprt(text: str | None) -> tuple[float, float] | None:
         low, high = (float(number) for number in text.split(","))
     except ValueError:
         raise ValueError(f"--sprt {text!r} is not LOW,HIGH in points per deal, as in --sprt 0,0.2") from None
-    if not low < high:
-        raise ValueError(f"--sprt {text}: LOW must be less than HIGH")
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"--sprt {text}: LOW must be less than HIGH, both finite")
     return low, high
 
 
@@ -343,7 +350,8 @@ def _report(arguments: argparse.Namespace) -> int:
     result = {"kind": "report", "path": arguments.out, **result}
     result["command"] = shlex.join(["smear", "report", *arguments.folders, "-o", arguments.out])
     counted = ", ".join(
-        f"{result[what]} {what}" for what in ("evaluations", "tournaments", "protocols", "probes", "runs", "figures")
+        f"{result[what]} {what}"
+        for what in ("evaluations", "tournaments", "cross-plays", "protocols", "probes", "runs", "figures")
     )
     return print_result(
         arguments, result, "\n".join([f"{arguments.out}: {counted}", *result["notes"], result["command"]])

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from smear_agents.phased import parse_parts
-from smear_agents.registry import PARTNER
+from smear_agents.registry import PARTNER, is_made_of_parts
 from smear_env import make_rules
-from smear_train.console import percent, points
+from smear_train.console import games_won, percent, points
 from smear_train.evaluate import Form, Setup, document, evaluate
 from smear_train.match import ALONE, Crew
 
@@ -113,7 +113,7 @@ def run(
         "row": _row(
             agent,
             [points(result) for what, result in results.items() if what != "games"]
-            + [_games(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
+            + [games_won(results["games"]), percent(main["bid_made"]), percent(main["all_pass"])],
         ),
     }
 
@@ -122,7 +122,7 @@ def with_bidder(agent: str, bidder: str) -> str:
     """The agent with another one's bids and trumps; an agent made of parts keeps its other parts."""
     if PARTNER in agent:
         return PARTNER.join(with_bidder(one, bidder) for one in agent.split(PARTNER))
-    if "=" not in agent:
+    if not is_made_of_parts(agent):
         return f"bid={bidder}+exchange={agent}+play={agent}"
     parts = parse_parts(agent)
     return f"bid={bidder}+exchange={parts['exchange']}+play={parts['play']}"
@@ -130,9 +130,3 @@ def with_bidder(agent: str, bidder: str) -> str:
 
 def _row(first: str, cells: list[str]) -> str:
     return "| " + " | ".join([first, *cells]) + " |"
-
-
-def _games(result: dict[str, Any]) -> str:
-    if result["win_low"] is None:
-        return percent(result["win_rate"])
-    return f"{percent(result['win_rate'])} ({percent(result['win_low'])} to {percent(result['win_high'])})"

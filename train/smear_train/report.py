@@ -168,7 +168,7 @@ def _tournaments(found: Found, figures: Figures) -> list[Block]:
         block.figures = [
             (
                 heat_map(figures, tournament, agents),
-                "Cross-play: points per deal by which the row is ahead of the column. The agents are in the order of "
+                "Pairs: points per deal by which the row is ahead of the column. The agents are in the order of "
                 "their ratings; the intervals are in the table of pairs.",
             ),
             (
@@ -419,7 +419,7 @@ def _training(found: Found, figures: Figures, notes: list[str]) -> list[Block]:
     )
     opponents = list(dict.fromkeys(one for run in found.runs for one in run.opponents()))
     panels = {f"{MEASURES['mean']} against {one}": _strength(grouped, one) for one in opponents}
-    for key in ("bid_made", "all_pass"):
+    for key in ("win_rate", "bid_made", "all_pass"):
         panels |= {f"{MEASURES[key]} against {one}": _of_evals(grouped, one, key) for one in opponents}
     strength = {label: of_groups for label, of_groups in panels.items() if of_groups}
     metrics = {label: of_groups for key, label in METRICS.items() if (of_groups := _of_metrics(grouped, key))}
@@ -541,6 +541,7 @@ def page(found: Found) -> tuple[str, dict[str, Any]]:
     return text, {
         "evaluations": len(found.of(Evaluation)),
         "tournaments": len(found.of(Tournament)),
+        "cross-plays": len(found.of(CrossPlay)),
         "protocols": len(found.of(Protocol)),
         "probes": len(found.of(Probes)),
         "runs": len(found.runs),

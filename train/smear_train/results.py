@@ -39,6 +39,7 @@ MEASURES = {
     "mean": "points per deal",
     "ci_low": "low",
     "ci_high": "high",
+    "win_rate": "games won (share)",
     "bid_made": "bids made (share)",
     "all_pass": "deals all passed (share)",
 }

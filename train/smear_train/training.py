@@ -22,6 +22,7 @@ from smear_train.console import (
     Parser,
     UsageError,
     format_table,
+    games_won,
     points,
     print_result,
 )
@@ -309,6 +310,7 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     against = trainer.best_response_to or config.evaluation.against[0]
     evaluate = ["smear", "eval", str(best), against, "--game", config.game, *options, "--deals", "10000"]
     evaluate += ["--form", "one-vs-two"] if trainer.rules.teams == 3 else []
+    evaluate += ["--episode", "game"] if config.reward == "equity" else []
     document = {
         "kind": "training",
         "run": str(folder.path),
@@ -325,9 +327,10 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     }
     lines = [f"{folder.path}: {trainer.update} of {config.total_updates} updates, {trainer.decisions:,} decisions"]
     if latest:
-        rows = [("against", "points/deal", "deals")]
+        plays_games = config.reward == "equity"
+        rows = [("against", "points/deal", *(("games won", "games") if plays_games else ("deals",)))]
         for opponent, row in latest.items():
-            rows.append((opponent, points(row), f"{row['deals']:,}"))
+            rows.append((opponent, points(row), *([games_won(row)] if plays_games else []), f"{row['deals']:,}"))
         lines.append(format_table(rows))
     if trainer.best_response_to and latest:
         lines.append(

@@ -7,7 +7,8 @@ import numpy as np
 
 from smear_agents.equity import chance_after, scores_in_games, shipped_equity
 from smear_env import GameRules
-from smear_env.rules import Tables, make_tables
+from smear_env._jit import int64
+from smear_env.rules import NOBODY, Tables, make_tables
 from smear_train.learning._jit import kernel
 from smear_train.learning.config import TrainConfig, scheduled
 from smear_train.learning.rollout import Seating
@@ -42,14 +43,15 @@ class Pool:
     past: int
 
 
-def seat_clones(rules: GameRules, deals: int, teacher: int) -> Seating:
+def seat_clones(rules: GameRules, config: TrainConfig, teacher: int, update: int) -> Seating:
     """Everybody is the teacher, an agent outside, and is learned from."""
-    shape = (deals, rules.players)
+    shape = (config.deals, rules.players)
+    rng = np.random.Generator(np.random.PCG64(stream(config.seed, SEATING, update)))
     return Seating(
         roles=np.full(shape, -1 - teacher),
         recorded=np.ones(shape, np.bool_),
-        must_bid=np.zeros(deals, np.bool_),
-        scores=np.zeros((deals, rules.teams), np.int64),
+        must_bid=np.zeros(config.deals, np.bool_),
+        scores=_draw_scores(rules, config, rng),
     )
 
 
@@ -88,16 +90,16 @@ def seat_learner(
         roles=roles,
         recorded=roles == 0,
         must_bid=(forced < share) & (roles >= 0).all(1),
-        scores=_draw_scores(rules, deals, rng)
-        if config.reward == "equity"
-        else np.zeros((deals, rules.teams), np.int64),
+        scores=_draw_scores(rules, config, rng),
     )
 
 
-def _draw_scores(rules: GameRules, deals: int, rng: np.random.Generator) -> np.ndarray:
-    """Scores as they come about in games, (N, teams), each team in each place alike."""
+def _draw_scores(rules: GameRules, config: TrainConfig, rng: np.random.Generator) -> np.ndarray:
+    """Scores as they come about in games, (N, teams), each team in each place alike; zeros where they do not matter."""
+    if config.reward != "equity":
+        return np.zeros((config.deals, rules.teams), np.int64)
     begun = _begun_scores(rules)
-    return rng.permuted(begun[rng.integers(len(begun), size=deals)], axis=1)
+    return rng.permuted(begun[rng.integers(len(begun), size=config.deals)], axis=1)
 
 
 @functools.lru_cache(maxsize=2)
@@ -136,10 +138,10 @@ def _write_equities(
     t = tables[0]
     for i in range(len(records)):
         g = records[i]
-        if g.deals_scored == 0:
-            continue  # dealt again at the same scores
-        dealer, bidder = g.dealer % t.teams, g.last_bidder % t.teams
-        made = g.last_points[bidder] >= g.last_bid
+        dealer, bidder, made = g.dealer % t.teams, int64(NOBODY), False
+        if g.deals_scored > 0:
+            bidder = g.last_bidder % t.teams
+            made = g.last_points[bidder] >= g.last_bid
         for seat in range(t.players):
             team = t.team_of[seat]
             before = chance_before(scores[i], t, table, size, dealer, team)

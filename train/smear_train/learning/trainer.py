@@ -130,7 +130,7 @@ class Trainer:
         config, rules = self.config, self.rules
         progress = self._progress()
         if self.is_cloning:
-            seating = seat_clones(rules, config.deals, self._number[config.clone.teacher])
+            seating = seat_clones(rules, config, self._number[config.clone.teacher], self.update)
         else:
             pool = Pool(len(set(config.opponents.agents)), len(self.past))
             frozen = self._number[self.best_response_to] if self.best_response_to else None
@@ -351,9 +351,11 @@ def _is_to_judge(trainer: Trainer) -> bool:
 def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
     """Plays duplicate deals against every baseline, logs the results, and keeps the best checkpoint.
 
-    What has been logged for this update already is left out.
+    Whole games if it is games that the policy learns to win. What has been logged for this update is left out.
     """
     config, rules = trainer.config, trainer.rules
+    plays_games = config.reward == "equity"
+    measure = "win_rate" if plays_games else "mean"
     judged = {one["opponent"] for one in folder.evaluations() if one["update"] == trainer.update}
     against = [trainer.best_response_to] if trainer.best_response_to else list(config.evaluation.against)
     for number, opponent in enumerate(against):
@@ -366,9 +368,10 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
             deals=config.evaluation.deals,
             seed=EVALUATION_SEED,
             form="one-vs-two" if rules.teams == 3 else None,
+            episode="game" if plays_games else "deal",
         )
         result = evaluate(setup)
-        difference = result.difference
+        difference, won = result.difference, result.won
         row = {
             "update": trainer.update,
             "decisions": trainer.decisions,
@@ -379,8 +382,10 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
             "ci_low": difference.low,
             "ci_high": difference.high,
         }
-        earlier = [one["mean"] for one in folder.evaluations() if one["opponent"] == opponent]
-        if number == 0 and difference.mean > max(earlier, default=-np.inf):
+        if won is not None:
+            row |= {"win_rate": won.mean, "win_low": won.low, "win_high": won.high}
+        earlier = [one[measure] for one in folder.evaluations() if one["opponent"] == opponent]
+        if number == 0 and row[measure] > max(earlier, default=-np.inf):
             folder.save(trainer.update, trainer.tensors(), trainer.data(), names=("best",))
             folder.record_best(row)
         folder.log_evaluation(row)  # the last, as what is logged is not done again
