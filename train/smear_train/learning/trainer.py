@@ -372,7 +372,7 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
         )
         result = evaluate(setup)
         difference, won = result.difference, result.won
-        row = {
+        row: dict[str, Any] = {
             "update": trainer.update,
             "decisions": trainer.decisions,
             "minutes": trainer.seconds / 60,
