@@ -146,6 +146,8 @@ def run_row(folder: Path) -> tuple[object, ...]:
     last = {line["opponent"]: line for line in lines_of(folder / "eval.jsonl")}
     name, _, seed = folder.name.rpartition("-s")
     words = [f"configs/train/{name}.toml", *settings(load_config(folder / "config.toml"), name)]
+    if name.endswith("_games"):  # goes on from the run before it
+        words.append(f"--load runs/{name.removesuffix('_games')}-1/ckpt/last.safetensors")
     club, greedy = last["club"], last["greedy"]
     amounts = f"{club['decisions']:,}", f"{club['minutes']:.1f}"
     return f"`{' '.join(words)}`", seed, *amounts, points(club), points(greedy)
@@ -263,7 +265,7 @@ def about_player(data: dict[str, Any]) -> str:
     shape, run = policy_shape(rules, view, hidden), data["run"]
     stages = [*data.get("earlier", []), data]
     folders = [run_of(stage) for stage in stages]
-    units = " x ".join(map(str, hidden))
+    units, last = " x ".join(map(str, hidden)), " of the last run" if len(stages) > 1 else ""
     versions = ", ".join(f"{name} {run[name]}" for name in ("python", "numpy", "numba", "torch") if name in run)
     trained = [f"{stage['decisions']:,} decisions, {stage['update']:,} updates" for stage in stages]
     configs = [
@@ -281,9 +283,9 @@ def about_player(data: dict[str, Any]) -> str:
         ("trained for", "; then ".join(trained)),
         ("hours", f"{sum(s['seconds'] for s in stages) / 3600:.2f} of playing and learning, evaluations not counted"),
         ("machine", f"{run.get('cores', '?')} cores; {versions}"),
-        ("seed", run.get("seed", "unknown")),
-        ("source", f"commit `{run.get('commit', 'unknown')}`"),
-        ("command", f"`{run.get('command', 'unknown')}`"),
+        (f"seed{last}", run.get("seed", "unknown")),
+        (f"source{last}", f"commit `{run.get('commit', 'unknown')}`"),
+        (f"command{last}", f"`{run.get('command', 'unknown')}`"),
         ("configuration", "; then ".join(configs)),
     ]
     return table(("", ""), rows)

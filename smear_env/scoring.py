@@ -5,7 +5,7 @@ Kernels over `g`, a row of the record, and `t`, the row of the tables. Clause nu
 
 import numpy as np
 
-from smear_env._jit import kernel
+from smear_env._jit import int64, kernel
 from smear_env.cards import holds
 from smear_env.rules import GAME, HIGH, LOW, NOBODY, OVER, Tables
 from smear_env.state import Game
@@ -68,14 +68,17 @@ def score_deal(g: Game, t: Tables) -> None:
         if team == bidding_team:
             delta = g.last_points[team] if made_bid else -g.bid
         else:
-            delta = g.last_points[team]
-            room = t.defender_cap - g.scores[team]  # O-8
-            if delta > room:
-                delta = max(room, 0)
+            delta = defender_points(g.last_points[team], g.scores[team], t)
         g.last_delta[team] = delta
         g.scores[team] += delta
     g.deals_scored += 1
     g.winners = winning_teams(g, t, bidding_team, made_bid)
+
+
+@kernel
+def defender_points(points: int, score: int, t: Tables) -> int:
+    """Of the points that a team makes in another's bid, those that it may score (O-8)."""
+    return min(int64(points), max(int64(t.defender_cap - score), int64(0)))
 
 
 @kernel

@@ -19,6 +19,7 @@ from smear_env import PRESETS
 from smear_train.cli import main
 from smear_train.learning import trainer as trainer_module
 from smear_train.learning.config import as_toml, load_config
+from smear_train.learning.export import config_digest, export_player
 from smear_train.learning.run_folder import Checkpoint, RunFolder, read_checkpoint
 from smear_train.learning.trainer import Trainer
 
@@ -312,6 +313,18 @@ def test_a_signal_ends_a_run_after_the_update(
     train("--resume", folder)
     train(config, "--folder", str(tmp_path / "whole"), "--set", "updates=4")
     assert_same_run(folder, tmp_path / "whole")
+
+
+def test_a_run_remembers_what_it_began_with(config: str, folder: str, tmp_path: Path) -> None:
+    """Through a stop, and in the player that comes of it."""
+    train(config, "--folder", folder)
+    first, last = RunFolder(folder).load().data, str(Path(folder) / "ckpt/last.safetensors")
+    train(config, "--folder", str(tmp_path / "next"), "--load", last, *SOON)
+    train("--resume", str(tmp_path / "next"))
+    (stage,) = RunFolder(tmp_path / "next").load().data["earlier"]
+    assert stage == {key: first[key] for key in ("config", "update", "decisions", "seconds")}
+    (told,) = export_player(tmp_path / "next", tmp_path / "player.safetensors")["earlier"]
+    assert told == {**stage, "config": config_digest(first["config"])}
 
 
 def test_a_run_for_games_is_judged_by_games(

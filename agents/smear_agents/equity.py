@@ -16,7 +16,7 @@ from smear_agents._jit import kernel
 from smear_env import GameRules
 from smear_env._jit import int64
 from smear_env.rules import NOBODY, REDEAL_NEXT, Tables, differences, make_tables
-from smear_env.scoring import winning_teams
+from smear_env.scoring import defender_points, winning_teams
 from smear_env.state import Game, new_games
 
 SWEEPS = 200
@@ -121,10 +121,11 @@ def scores_in_games(rules: GameRules, games: int, seed: int, outcomes: Outcomes 
     """
     rows, weights = _weighted(rules, outcomes or load_outcomes(rules))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCORES,)))
+    tables, scratch = make_tables(rules), new_games(1)
     begun, scores = [], np.zeros((games, rules.teams), np.int64)
     while scores.size:
         begun.append(scores.copy())
-        over = _play_on(scores, rows[rng.choice(len(rows), len(scores), p=weights)], make_tables(rules), new_games(1))
+        over = _play_on(scores, rows[rng.choice(len(rows), len(scores), p=weights)], tables, scratch)
         scores = np.roll(scores[~over], -1, axis=1)  # the deal passes to the left
     return np.concatenate(begun)
 
@@ -223,9 +224,7 @@ def _winners_after(scores: np.ndarray, row: np.ndarray, t: Tables, g: Game) -> i
     """The winners, as bits, once a deal has ended so: `row` as in `Outcomes`. The new scores are then in g.scores."""
     bidder = row[t.teams]
     for k in range(t.teams):
-        delta = row[k]
-        if k != bidder:  # O-8
-            delta = min(delta, max(t.defender_cap - scores[k], 0))
+        delta = row[k] if k == bidder else defender_points(row[k], scores[k], t)
         g.scores[k] = scores[k] + delta
     if bidder == NOBODY:
         return int64(0)
@@ -256,9 +255,15 @@ def chance_after(
             return ((winners >> team) & 1) / count_of(winners, t.teams)
     if bidder != NOBODY or t.all_pass == REDEAL_NEXT:
         dealer += 1
+    return chance_at(g.scores, t, table, size, dealer, team)
+
+
+@kernel
+def chance_at(scores: np.ndarray, t: Tables, table: np.ndarray, size: int, dealer: int, team: int) -> float:
+    """A team's chance before a deal that the team `dealer` deals, scores by team; `table` as in `chance_after`."""
     lowest = -(size // 2)
     index = int64(0)
     for k in range(t.teams):
-        score = min(max(int64(g.scores[(dealer + k) % t.teams]), lowest), lowest + size - 1)
+        score = min(max(int64(scores[(dealer + k) % t.teams]), lowest), lowest + size - 1)
         index = index * size + score - lowest
     return table[index, (team - dealer) % t.teams]

@@ -16,6 +16,7 @@ from smear_env import GameRules
 from smear_env._jit import int64
 from smear_env.actions import BID_1, MAX_BID, NUM_ACTIONS, PASS
 from smear_env.rules import BID, NOBODY, PLAY, differences
+from smear_env.scoring import defender_points
 from smear_env.state import Game
 
 LAST_TRICKS = 3
@@ -129,8 +130,8 @@ def chance_of_call(k: Kit, g: Game, seat: int, bids: BidTable, rows: np.ndarray,
         for other in range(t.teams):
             team = (own + other) % t.teams
             delta = bids.rows[i, other]
-            if other != bidder:  # O-8
-                delta = min(delta, max(t.defender_cap - g.scores[team], 0))
+            if other != bidder:
+                delta = defender_points(delta, g.scores[team], t)
             after.scores[team] = g.scores[team] + delta
         made_bid = bidder != NOBODY and bids.rows[i, bidder] > 0
         team_of_bidder = (own + bidder) % t.teams if bidder != NOBODY else int64(NOBODY)

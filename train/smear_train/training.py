@@ -310,7 +310,7 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     against = trainer.best_response_to or config.evaluation.against[0]
     evaluate = ["smear", "eval", str(best), against, "--game", config.game, *options, "--deals", "10000"]
     evaluate += ["--form", "one-vs-two"] if trainer.rules.teams == 3 else []
-    evaluate += ["--episode", "game"] if config.reward == "equity" else []
+    evaluate += ["--episode", "game"] if config.episode == "game" else []
     document = {
         "kind": "training",
         "run": str(folder.path),
@@ -327,10 +327,10 @@ def _report(arguments: argparse.Namespace, trainer: Any, folder: Any, is_done: b
     }
     lines = [f"{folder.path}: {trainer.update} of {config.total_updates} updates, {trainer.decisions:,} decisions"]
     if latest:
-        plays_games = config.reward == "equity"
-        rows = [("against", "points/deal", *(("games won", "games") if plays_games else ("deals",)))]
+        shown = [("points/deal", points)] + ([("games won", games_won)] if config.episode == "game" else [])
+        rows = [("against", *(head for head, _ in shown), f"{config.episode}s")]
         for opponent, row in latest.items():
-            rows.append((opponent, points(row), *([games_won(row)] if plays_games else []), f"{row['deals']:,}"))
+            rows.append((opponent, *(text(row) for _, text in shown), f"{row['deals']:,}"))
         lines.append(format_table(rows))
     if trainer.best_response_to and latest:
         lines.append(

@@ -212,6 +212,11 @@ class TrainConfig(_Part, frozen=True):
         return ViewOptions(**msgspec.structs.asdict(self.view))
 
     @property
+    def episode(self) -> Literal["deal", "game"]:
+        """What the policy learns to do well in, and so is judged by."""
+        return "game" if self.reward == "equity" else "deal"
+
+    @property
     def total_updates(self) -> int:
         """Updates of the whole run, those of cloning first."""
         return self.clone_updates + self.updates

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smear_agents.equity import chance_after, scores_in_games, shipped_equity
+from smear_agents.equity import chance_after, chance_at, scores_in_games, shipped_equity
 from smear_env import GameRules
 from smear_env._jit import int64
-from smear_env.rules import NOBODY, Tables, make_tables
+from smear_env.rules import NOBODY, make_tables
 from smear_train.learning._jit import kernel
 from smear_train.learning.config import TrainConfig, scheduled
 from smear_train.learning.rollout import Seating
@@ -23,6 +23,11 @@ GAMES = 4096
 def stream(seed: int, use: int, update: int, rank: int = 0) -> np.random.SeedSequence:
     """The chance of one use in one update. It depends on nothing that was drawn before, so a run can be resumed."""
     return np.random.SeedSequence([seed, use, update, rank])
+
+
+def generator(seed: int, use: int, update: int, rank: int = 0) -> np.random.Generator:
+    """What draws from `stream`."""
+    return np.random.Generator(np.random.PCG64(stream(seed, use, update, rank)))
 
 
 def deal_seeds(seed: int, update: int, deals: int) -> np.ndarray:
@@ -46,7 +51,7 @@ class Pool:
 def seat_clones(rules: GameRules, config: TrainConfig, teacher: int, update: int) -> Seating:
     """Everybody is the teacher, an agent outside, and is learned from."""
     shape = (config.deals, rules.players)
-    rng = np.random.Generator(np.random.PCG64(stream(config.seed, SEATING, update)))
+    rng = generator(config.seed, SEATING, update)
     return Seating(
         roles=np.full(shape, -1 - teacher),
         recorded=np.ones(shape, np.bool_),
@@ -69,7 +74,7 @@ def seat_learner(
         frozen: an agent outside that is to be beaten: it plays all teams but one at every table.
     """
     deals = config.deals
-    rng = np.random.Generator(np.random.PCG64(stream(config.seed, SEATING, update)))
+    rng = generator(config.seed, SEATING, update)
     team_of = np.arange(rules.players) % rules.teams
     own_team = rng.integers(rules.teams, size=deals)
     is_own = team_of == own_team[:, None]
@@ -144,16 +149,5 @@ def _write_equities(
             made = g.last_points[bidder] >= g.last_bid
         for seat in range(t.players):
             team = t.team_of[seat]
-            before = chance_before(scores[i], t, table, size, dealer, team)
+            before = chance_at(scores[i], t, table, size, dealer, team)
             out[i, seat] = chance_after(g, t, table, size, dealer, bidder, made, team) - before
-
-
-@kernel
-def chance_before(scores: np.ndarray, t: Tables, table: np.ndarray, size: int, dealer: int, team: int) -> float:
-    """A team's chance before a deal that the team `dealer` deals."""
-    lowest = -(size // 2)
-    index = 0
-    for k in range(t.teams):
-        score = min(max(scores[(dealer + k) % t.teams], lowest), lowest + size - 1)
-        index = index * size + score - lowest
-    return table[index, (team - dealer) % t.teams]

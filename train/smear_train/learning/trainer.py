@@ -33,11 +33,11 @@ from smear_train.learning.tables import (
     Pool,
     deal_seeds,
     equity_payoffs,
+    generator,
     part_of,
     points_payoffs,
     seat_clones,
     seat_learner,
-    stream,
 )
 
 EVALUATION_SEED = 20_000_000
@@ -108,7 +108,7 @@ class Trainer:
         }
         decisions, counts = self._play()
         acted = time.perf_counter()
-        rng = np.random.Generator(np.random.PCG64(stream(self.config.seed, ORDER, self.update, self.world.rank)))
+        rng = generator(self.config.seed, ORDER, self.update, self.world.rank)
         row |= self._learn(decisions, rng)
         self._keep_self()
         ended = time.perf_counter()
@@ -260,20 +260,20 @@ class Trainer:
         self.earlier = [*checkpoint.data.get("earlier", []), {key: checkpoint.data[key] for key in STAGE}]
 
     def _take_weights(self, checkpoint: Checkpoint) -> None:
-        own = self.learner.model.state_dict()
-        taken = {}
-        for name, tensor in own.items():
-            given = checkpoint.tensors.get(name)
-            if given is not None and self._lacks_scores(checkpoint) and name in ("policy.weight.0", "critic.weight.0"):
-                given = self._with_scores(given)
+        given_tensors = dict(checkpoint.tensors)
+        if self._lacks_scores(checkpoint):
+            for name in given_tensors.keys() & {"policy.weight.0", "critic.weight.0"}:
+                given_tensors[name] = self._with_scores(given_tensors[name])
+        names = self.learner.model.state_dict()
+        for name, tensor in names.items():
+            given = given_tensors.get(name)
             if given is None or given.shape != tensor.shape:
                 raise CheckpointError(
                     f"checkpoint {checkpoint.path} has other networks: {name} is "
                     f"{'missing' if given is None else tuple(given.shape)}; needed: {tuple(tensor.shape)}. Network and "
                     "view have to be configured as there; only view.scores may be true where it was not"
                 )
-            taken[name] = given
-        self.learner.model.load_state_dict(taken)
+        self.learner.model.load_state_dict({name: given_tensors[name] for name in names})
 
     def _lacks_scores(self, checkpoint: Checkpoint) -> bool:
         return self.config.view.scores and checkpoint.data["view"] == msgspec.to_builtins(
@@ -354,8 +354,7 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
     Whole games if it is games that the policy learns to win. What has been logged for this update is left out.
     """
     config, rules = trainer.config, trainer.rules
-    plays_games = config.reward == "equity"
-    measure = "win_rate" if plays_games else "mean"
+    measure = "win_rate" if config.episode == "game" else "mean"
     judged = {one["opponent"] for one in folder.evaluations() if one["update"] == trainer.update}
     against = [trainer.best_response_to] if trainer.best_response_to else list(config.evaluation.against)
     for number, opponent in enumerate(against):
@@ -368,7 +367,7 @@ def judge(trainer: Trainer, folder: RunFolder, watch: Watch) -> None:
             deals=config.evaluation.deals,
             seed=EVALUATION_SEED,
             form="one-vs-two" if rules.teams == 3 else None,
-            episode="game" if plays_games else "deal",
+            episode=config.episode,
         )
         result = evaluate(setup)
         difference, won = result.difference, result.won
